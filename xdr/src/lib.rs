@@ -1,0 +1,4 @@
+//! Bounded zero-copy XDR for Stellar.
+
+use bumpalo as _;
+use thiserror as _;
