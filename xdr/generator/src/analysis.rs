@@ -1,0 +1,177 @@
+//! What the emitters need to know of a type: smallest encoding, fixed encoding, size in memory, recursion, whether it borrows.
+//!
+//! Sizes in memory are estimates from above; they decide only what goes behind a reference.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{Body, Schema, Type};
+
+/// A union arm or optional larger than this is kept behind a reference into the arena.
+pub(crate) const INLINE_SIZE_MAX: usize = 48;
+/// Memory of a list element for each byte of its smallest encoding, at most.
+pub(crate) const AMPLIFICATION_MAX: usize = 16;
+
+/// Facts about every reachable definition.
+#[derive(Debug)]
+pub(crate) struct Facts<'s> {
+    pub(crate) schema: &'s Schema,
+    recursive: BTreeSet<String>,
+    size_min: BTreeMap<String, usize>,
+}
+
+impl<'s> Facts<'s> {
+    /// Computes the facts.
+    pub(crate) fn new(schema: &'s Schema) -> Self {
+        let recursive = schema.order.iter().filter(|n| reaches_itself(schema, n)).cloned().collect();
+        let mut facts = Self { schema, recursive, size_min: BTreeMap::new() };
+        // Unions give recursion its ground, so sizes settle after as many rounds as types nest.
+        facts.size_min = schema.order.iter().map(|n| (n.clone(), usize::MAX / 1024)).collect();
+        loop {
+            let next: BTreeMap<_, _> = schema.order.iter().map(|n| (n.clone(), facts.body_size_min(&schema.get(n).body))).collect();
+            if next == facts.size_min {
+                return facts;
+            }
+            facts.size_min = next;
+        }
+    }
+
+    fn body_size_min(&self, body: &Body) -> usize {
+        match body {
+            Body::Const {} => 0,
+            Body::Enum { .. } => 4,
+            Body::Typedef { target } => self.size_min(target),
+            Body::Struct { fields } => fields.iter().map(|f| self.size_min(&f.ty)).sum(),
+            Body::Union { arms, .. } => 4 + arms.iter().map(|a| a.ty.as_ref().map_or(0, |t| self.size_min(t))).min().unwrap_or(0),
+        }
+    }
+
+    /// Bytes of the smallest encoding.
+    pub(crate) fn size_min(&self, ty: &Type) -> usize {
+        match ty {
+            Type::Int | Type::UnsignedInt | Type::Bool => 4,
+            Type::Hyper | Type::UnsignedHyper => 8,
+            Type::OpaqueFixed { size } => size.next_multiple_of(4),
+            Type::OpaqueVar { .. } | Type::String { .. } | Type::VarArray { .. } | Type::Optional { .. } => 4,
+            Type::Array { element, count } => count * self.size_min(element),
+            Type::Ref { name } => self.size_min[name],
+        }
+    }
+
+    /// Bytes of every encoding, for types that have only one size and no choice that moves their parts.
+    pub(crate) fn flat(&self, ty: &Type) -> Option<usize> {
+        match ty {
+            Type::OpaqueFixed { size } if size % 4 == 0 => Some(*size),
+            Type::Int | Type::UnsignedInt | Type::Bool | Type::Hyper | Type::UnsignedHyper => Some(self.size_min(ty)),
+            Type::Array { element, count } => Some(count * self.flat(element)?),
+            Type::Ref { name } => self.flat_body(name),
+            _ => None,
+        }
+    }
+
+    /// The same for a definition.
+    pub(crate) fn flat_body(&self, name: &str) -> Option<usize> {
+        if self.recursive.contains(name) {
+            return None;
+        }
+        match &self.schema.get(name).body {
+            Body::Const {} => None,
+            Body::Enum { .. } => Some(4),
+            Body::Typedef { target } => self.flat(target),
+            Body::Struct { fields } => fields.iter().map(|f| self.flat(&f.ty)).sum(),
+            Body::Union { arms, .. } => match arms.as_slice() {
+                [arm] if arm.cases.len() == 1 => Some(4 + arm.ty.as_ref().map_or(Some(0), |t| self.flat(t))?),
+                _ => None,
+            },
+        }
+    }
+
+    /// Whether a flat type accepts any bytes of its size.
+    pub(crate) fn free(&self, ty: &Type) -> bool {
+        match self.schema.resolve(ty) {
+            Type::Bool => false,
+            Type::Array { element, .. } => self.free(element),
+            Type::Ref { name } => match &self.schema.get(name).body {
+                Body::Struct { fields } => fields.iter().all(|f| self.free(&f.ty)),
+                _ => false,
+            },
+            _ => true,
+        }
+    }
+
+    /// Whether the definition can contain itself.
+    pub(crate) fn recursive(&self, name: &str) -> bool {
+        self.recursive.contains(name)
+    }
+
+    /// Whether the Rust type has a lifetime.
+    pub(crate) fn borrows(&self, ty: &Type) -> bool {
+        match ty {
+            Type::OpaqueFixed { .. } | Type::OpaqueVar { .. } | Type::String { .. } | Type::VarArray { .. } => true,
+            Type::Array { element, .. } => self.borrows(element),
+            Type::Optional { element } => self.boxed(element) || self.borrows(element),
+            Type::Ref { name } => self.body_borrows(name),
+            _ => false,
+        }
+    }
+
+    /// The same for a definition.
+    pub(crate) fn body_borrows(&self, name: &str) -> bool {
+        if self.recursive(name) {
+            return true;
+        }
+        match &self.schema.get(name).body {
+            Body::Const {} | Body::Enum { .. } => false,
+            Body::Typedef { target } => self.borrows(target),
+            Body::Struct { fields } => fields.iter().any(|f| self.borrows(&f.ty)),
+            Body::Union { arms, .. } => arms.iter().filter_map(|a| a.ty.as_ref()).any(|t| self.boxed(t) || self.borrows(t)),
+        }
+    }
+
+    /// Whether a union arm or optional of this type goes behind a reference.
+    pub(crate) fn boxed(&self, ty: &Type) -> bool {
+        match self.schema.resolve(ty) {
+            Type::Ref { name } if self.recursive(name) => true,
+            resolved => self.size(resolved) > INLINE_SIZE_MAX,
+        }
+    }
+
+    /// Size in memory, estimated from above.
+    pub(crate) fn size(&self, ty: &Type) -> usize {
+        match ty {
+            Type::Int | Type::UnsignedInt => 4,
+            Type::Bool => 1,
+            Type::Hyper | Type::UnsignedHyper | Type::OpaqueFixed { .. } => 8,
+            Type::OpaqueVar { .. } | Type::String { .. } | Type::VarArray { .. } => 16,
+            Type::Array { element, count } => count * self.size(element),
+            Type::Optional { element } if self.boxed(element) => 8,
+            Type::Optional { element } => match self.schema.resolve(element) {
+                Type::OpaqueFixed { .. } => 8,
+                other => (self.size(other) + 8).next_multiple_of(8),
+            },
+            Type::Ref { name } => match &self.schema.get(name).body {
+                Body::Const {} => 0,
+                Body::Enum { .. } => 4,
+                Body::Typedef { target } => self.size(target),
+                Body::Struct { fields } => fields.iter().map(|f| self.size(&f.ty)).sum::<usize>().next_multiple_of(8),
+                Body::Union { arms, .. } => {
+                    let payload = |t: &Type| if self.boxed(t) { 8 } else { self.size(t).next_multiple_of(8) };
+                    8 + arms.iter().filter_map(|a| a.ty.as_ref()).map(payload).max().unwrap_or(0)
+                }
+            },
+        }
+    }
+}
+
+fn reaches_itself(schema: &Schema, start: &str) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut todo = schema.get(start).body.targets();
+    while let Some(name) = todo.pop() {
+        if name == start {
+            return true;
+        }
+        if seen.insert(name) {
+            todo.extend(schema.get(name).body.targets());
+        }
+    }
+    false
+}
