@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Body, Schema, Type};
+use crate::types::key_fields;
 
 /// A union arm or optional larger than this is kept behind a reference into the arena.
-pub(crate) const INLINE_SIZE_MAX: usize = 48;
+pub(crate) const INLINE_SIZE_MAX: usize = 8;
 /// Memory of a list element for each byte of its smallest encoding, at most.
 pub(crate) const AMPLIFICATION_MAX: usize = 16;
 
@@ -152,7 +153,10 @@ impl<'s> Facts<'s> {
                 Body::Const {} => 0,
                 Body::Enum { .. } => 4,
                 Body::Typedef { target } => self.size(target),
-                Body::Struct { fields } => fields.iter().map(|f| self.size(&f.ty)).sum::<usize>().next_multiple_of(8),
+                Body::Struct { fields } => {
+                    let key_bytes = if key_fields(name).is_some() { 16 } else { 0 };
+                    (fields.iter().map(|f| self.size(&f.ty)).sum::<usize>() + key_bytes).next_multiple_of(8)
+                }
                 Body::Union { arms, .. } => {
                     let payload = |t: &Type| if self.boxed(t) { 8 } else { self.size(t).next_multiple_of(8) };
                     8 + arms.iter().filter_map(|a| a.ty.as_ref()).map(payload).max().unwrap_or(0)

@@ -730,17 +730,17 @@ impl<'a> Xdr<'a> for MuxedContract<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScAddress<'a> {
     /// `SC_ADDRESS_TYPE_ACCOUNT`
-    Account(AccountId<'a>),
+    Account(&'a AccountId<'a>),
     /// `SC_ADDRESS_TYPE_CONTRACT`
     Contract(ContractId<'a>),
     /// `SC_ADDRESS_TYPE_MUXED_ACCOUNT`
-    MuxedAccount(MuxedEd25519Account<'a>),
+    MuxedAccount(&'a MuxedEd25519Account<'a>),
     /// `SC_ADDRESS_TYPE_CLAIMABLE_BALANCE`
-    ClaimableBalance(ClaimableBalanceId<'a>),
+    ClaimableBalance(&'a ClaimableBalanceId<'a>),
     /// `SC_ADDRESS_TYPE_LIQUIDITY_POOL`
     LiquidityPool(PoolId<'a>),
     /// `SC_ADDRESS_TYPE_MUXED_CONTRACT`
-    MuxedContract(MuxedContract<'a>),
+    MuxedContract(&'a MuxedContract<'a>),
 }
 
 impl ScAddress<'_> {
@@ -764,12 +764,12 @@ impl<'a> Xdr<'a> for ScAddress<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::Account(PublicKey::decode(c, arena)?),
+            0 => Self::Account({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }),
             1 => Self::Contract(c.take::<32>()?),
-            2 => Self::MuxedAccount(MuxedEd25519Account::decode(c, arena)?),
-            3 => Self::ClaimableBalance(ClaimableBalanceId::decode(c, arena)?),
+            2 => Self::MuxedAccount({ let value = MuxedEd25519Account::decode(c, arena)?; c.keep(arena, value)? }),
+            3 => Self::ClaimableBalance({ let value = ClaimableBalanceId::decode(c, arena)?; c.keep(arena, value)? }),
             4 => Self::LiquidityPool(c.take::<32>()?),
-            5 => Self::MuxedContract(MuxedContract::decode(c, arena)?),
+            5 => Self::MuxedContract({ let value = MuxedContract::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("SCAddress", head, value)),
         };
         Ok(value)
@@ -824,7 +824,7 @@ pub enum ContractExecutable<'a> {
     /// `CONTRACT_EXECUTABLE_STELLAR_ASSET`
     StellarAsset,
     /// `CONTRACT_EXECUTABLE_EXTERNAL_REF`
-    ExternalRef(ContractExecutableExternalRef<'a>),
+    ExternalRef(&'a ContractExecutableExternalRef<'a>),
 }
 
 impl ContractExecutable<'_> {
@@ -847,7 +847,7 @@ impl<'a> Xdr<'a> for ContractExecutable<'a> {
         let value = match i32::from_be_bytes(*head) {
             0 => Self::Wasm(c.take::<32>()?),
             1 => Self::StellarAsset,
-            2 => Self::ExternalRef(ContractExecutableExternalRef::decode(c, arena)?),
+            2 => Self::ExternalRef({ let value = ContractExecutableExternalRef::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("ContractExecutable", head, value)),
         };
         Ok(value)
@@ -908,7 +908,7 @@ pub struct ScContractInstance<'a> {
     /// `executable`
     pub executable: ContractExecutable<'a>,
     /// `storage`
-    pub storage: Option<ScMap<'a>>,
+    pub storage: Option<&'a ScMap<'a>>,
 }
 
 impl<'a> Xdr<'a> for ScContractInstance<'a> {
@@ -918,7 +918,7 @@ impl<'a> Xdr<'a> for ScContractInstance<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         c.enter()?;
         let executable = ContractExecutable::decode(c, arena)?;
-        let storage = if c.flag()? { Some(c.list(arena, u32::MAX, 8, |c| ScMapEntry::decode(c, arena))?) } else { None };
+        let storage = if c.flag()? { Some({ let value = c.list(arena, u32::MAX, 8, |c| ScMapEntry::decode(c, arena))?; c.keep(arena, value)? }) } else { None };
         c.leave();
         Ok(Self { executable, storage })
     }
@@ -940,7 +940,7 @@ pub enum ScVal<'a> {
     /// `SCV_VOID`
     Void,
     /// `SCV_ERROR`
-    Error(ScError),
+    Error(&'a ScError),
     /// `SCV_U32`
     U32(Uint32),
     /// `SCV_I32`
@@ -954,25 +954,25 @@ pub enum ScVal<'a> {
     /// `SCV_DURATION`
     Duration(Duration),
     /// `SCV_U128`
-    U128(UInt128Parts),
+    U128(&'a UInt128Parts),
     /// `SCV_I128`
-    I128(Int128Parts),
+    I128(&'a Int128Parts),
     /// `SCV_U256`
-    U256(UInt256Parts),
+    U256(&'a UInt256Parts),
     /// `SCV_I256`
-    I256(Int256Parts),
+    I256(&'a Int256Parts),
     /// `SCV_BYTES`
-    Bytes(ScBytes<'a>),
+    Bytes(&'a ScBytes<'a>),
     /// `SCV_STRING`
-    String(ScString<'a>),
+    String(&'a ScString<'a>),
     /// `SCV_SYMBOL`
-    Symbol(ScSymbol<'a>),
+    Symbol(&'a ScSymbol<'a>),
     /// `SCV_VEC`
-    Vec(Option<ScVec<'a>>),
+    Vec(Option<&'a ScVec<'a>>),
     /// `SCV_MAP`
-    Map(Option<ScMap<'a>>),
+    Map(Option<&'a ScMap<'a>>),
     /// `SCV_ADDRESS`
-    Address(ScAddress<'a>),
+    Address(&'a ScAddress<'a>),
     /// `SCV_CONTRACT_INSTANCE`
     ContractInstance(&'a ScContractInstance<'a>),
     /// `SCV_LEDGER_KEY_CONTRACT_INSTANCE`
@@ -980,7 +980,7 @@ pub enum ScVal<'a> {
     /// `SCV_LEDGER_KEY_NONCE`
     LedgerKeyNonce(ScNonceKey),
     /// `SCV_EXECUTABLE_TAG`
-    ExecutableTag(ScString<'a>),
+    ExecutableTag(&'a ScString<'a>),
 }
 
 impl ScVal<'_> {
@@ -1024,27 +1024,27 @@ impl<'a> Xdr<'a> for ScVal<'a> {
         let value = match i32::from_be_bytes(*head) {
             0 => Self::Bool(c.flag()?),
             1 => Self::Void,
-            2 => Self::Error(ScError::decode(c, arena)?),
+            2 => Self::Error({ let value = ScError::decode(c, arena)?; c.keep(arena, value)? }),
             3 => Self::U32(c.u32()?),
             4 => Self::I32(c.i32()?),
             5 => Self::U64(u64::from_be_bytes(*c.take()?)),
             6 => Self::I64(i64::from_be_bytes(*c.take()?)),
             7 => Self::Timepoint(u64::from_be_bytes(*c.take()?)),
             8 => Self::Duration(u64::from_be_bytes(*c.take()?)),
-            9 => Self::U128(UInt128Parts::decode(c, arena)?),
-            10 => Self::I128(Int128Parts::decode(c, arena)?),
-            11 => Self::U256(UInt256Parts::decode(c, arena)?),
-            12 => Self::I256(Int256Parts::decode(c, arena)?),
-            13 => Self::Bytes(c.opaque(u32::MAX)?),
-            14 => Self::String(c.opaque(u32::MAX)?),
-            15 => Self::Symbol(c.opaque(32)?),
-            16 => Self::Vec(if c.flag()? { Some(c.list(arena, u32::MAX, 4, |c| ScVal::decode(c, arena))?) } else { None }),
-            17 => Self::Map(if c.flag()? { Some(c.list(arena, u32::MAX, 8, |c| ScMapEntry::decode(c, arena))?) } else { None }),
-            18 => Self::Address(ScAddress::decode(c, arena)?),
+            9 => Self::U128({ let value = UInt128Parts::decode(c, arena)?; c.keep(arena, value)? }),
+            10 => Self::I128({ let value = Int128Parts::decode(c, arena)?; c.keep(arena, value)? }),
+            11 => Self::U256({ let value = UInt256Parts::decode(c, arena)?; c.keep(arena, value)? }),
+            12 => Self::I256({ let value = Int256Parts::decode(c, arena)?; c.keep(arena, value)? }),
+            13 => Self::Bytes({ let value = c.opaque(u32::MAX)?; c.keep(arena, value)? }),
+            14 => Self::String({ let value = c.opaque(u32::MAX)?; c.keep(arena, value)? }),
+            15 => Self::Symbol({ let value = c.opaque(32)?; c.keep(arena, value)? }),
+            16 => Self::Vec(if c.flag()? { Some({ let value = c.list(arena, u32::MAX, 4, |c| ScVal::decode(c, arena))?; c.keep(arena, value)? }) } else { None }),
+            17 => Self::Map(if c.flag()? { Some({ let value = c.list(arena, u32::MAX, 8, |c| ScMapEntry::decode(c, arena))?; c.keep(arena, value)? }) } else { None }),
+            18 => Self::Address({ let value = ScAddress::decode(c, arena)?; c.keep(arena, value)? }),
             19 => Self::ContractInstance({ let value = ScContractInstance::decode(c, arena)?; c.keep(arena, value)? }),
             20 => Self::LedgerKeyContractInstance,
             21 => Self::LedgerKeyNonce(ScNonceKey::decode(c, arena)?),
-            22 => Self::ExecutableTag(c.opaque(u32::MAX)?),
+            22 => Self::ExecutableTag({ let value = c.opaque(u32::MAX)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("SCVal", head, value)),
         };
         c.leave();

@@ -687,45 +687,45 @@ pub enum ConfigSettingEntry<'a> {
     /// `CONFIG_SETTING_CONTRACT_MAX_SIZE_BYTES`
     ContractMaxSizeBytes(Uint32),
     /// `CONFIG_SETTING_CONTRACT_COMPUTE_V0`
-    ContractComputeV0(ConfigSettingContractComputeV0),
+    ContractComputeV0(&'a ConfigSettingContractComputeV0),
     /// `CONFIG_SETTING_CONTRACT_LEDGER_COST_V0`
     ContractLedgerCostV0(&'a ConfigSettingContractLedgerCostV0),
     /// `CONFIG_SETTING_CONTRACT_HISTORICAL_DATA_V0`
     ContractHistoricalDataV0(ConfigSettingContractHistoricalDataV0),
     /// `CONFIG_SETTING_CONTRACT_EVENTS_V0`
-    ContractEventsV0(ConfigSettingContractEventsV0),
+    ContractEventsV0(&'a ConfigSettingContractEventsV0),
     /// `CONFIG_SETTING_CONTRACT_BANDWIDTH_V0`
-    ContractBandwidthV0(ConfigSettingContractBandwidthV0),
+    ContractBandwidthV0(&'a ConfigSettingContractBandwidthV0),
     /// `CONFIG_SETTING_CONTRACT_COST_PARAMS_CPU_INSTRUCTIONS`
-    ContractCostParamsCpuInstructions(ContractCostParams<'a>),
+    ContractCostParamsCpuInstructions(&'a ContractCostParams<'a>),
     /// `CONFIG_SETTING_CONTRACT_COST_PARAMS_MEMORY_BYTES`
-    ContractCostParamsMemoryBytes(ContractCostParams<'a>),
+    ContractCostParamsMemoryBytes(&'a ContractCostParams<'a>),
     /// `CONFIG_SETTING_CONTRACT_DATA_KEY_SIZE_BYTES`
     ContractDataKeySizeBytes(Uint32),
     /// `CONFIG_SETTING_CONTRACT_DATA_ENTRY_SIZE_BYTES`
     ContractDataEntrySizeBytes(Uint32),
     /// `CONFIG_SETTING_STATE_ARCHIVAL`
-    StateArchival(StateArchivalSettings),
+    StateArchival(&'a StateArchivalSettings),
     /// `CONFIG_SETTING_CONTRACT_EXECUTION_LANES`
     ContractExecutionLanes(ConfigSettingContractExecutionLanesV0),
     /// `CONFIG_SETTING_LIVE_SOROBAN_STATE_SIZE_WINDOW`
-    LiveSorobanStateSizeWindow(&'a [Uint64]),
+    LiveSorobanStateSizeWindow(&'a &'a [Uint64]),
     /// `CONFIG_SETTING_EVICTION_ITERATOR`
-    EvictionIterator(EvictionIterator),
+    EvictionIterator(&'a EvictionIterator),
     /// `CONFIG_SETTING_CONTRACT_PARALLEL_COMPUTE_V0`
     ContractParallelComputeV0(ConfigSettingContractParallelComputeV0),
     /// `CONFIG_SETTING_CONTRACT_LEDGER_COST_EXT_V0`
-    ContractLedgerCostExtV0(ConfigSettingContractLedgerCostExtV0),
+    ContractLedgerCostExtV0(&'a ConfigSettingContractLedgerCostExtV0),
     /// `CONFIG_SETTING_SCP_TIMING`
-    ScpTiming(ConfigSettingScpTiming),
+    ScpTiming(&'a ConfigSettingScpTiming),
     /// `CONFIG_SETTING_FROZEN_LEDGER_KEYS`
-    FrozenLedgerKeys(FrozenLedgerKeys<'a>),
+    FrozenLedgerKeys(&'a FrozenLedgerKeys<'a>),
     /// `CONFIG_SETTING_FROZEN_LEDGER_KEYS_DELTA`
-    FrozenLedgerKeysDelta(FrozenLedgerKeysDelta<'a>),
+    FrozenLedgerKeysDelta(&'a FrozenLedgerKeysDelta<'a>),
     /// `CONFIG_SETTING_FREEZE_BYPASS_TXS`
-    FreezeBypassTxs(FreezeBypassTxs<'a>),
+    FreezeBypassTxs(&'a FreezeBypassTxs<'a>),
     /// `CONFIG_SETTING_FREEZE_BYPASS_TXS_DELTA`
-    FreezeBypassTxsDelta(FreezeBypassTxsDelta<'a>),
+    FreezeBypassTxsDelta(&'a FreezeBypassTxsDelta<'a>),
 }
 
 impl ConfigSettingEntry<'_> {
@@ -765,26 +765,26 @@ impl<'a> Xdr<'a> for ConfigSettingEntry<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::ContractMaxSizeBytes(c.u32()?),
-            1 => Self::ContractComputeV0(ConfigSettingContractComputeV0::decode(c, arena)?),
+            1 => Self::ContractComputeV0({ let value = ConfigSettingContractComputeV0::decode(c, arena)?; c.keep(arena, value)? }),
             2 => Self::ContractLedgerCostV0({ let value = ConfigSettingContractLedgerCostV0::decode(c, arena)?; c.keep(arena, value)? }),
             3 => Self::ContractHistoricalDataV0(ConfigSettingContractHistoricalDataV0::decode(c, arena)?),
-            4 => Self::ContractEventsV0(ConfigSettingContractEventsV0::decode(c, arena)?),
-            5 => Self::ContractBandwidthV0(ConfigSettingContractBandwidthV0::decode(c, arena)?),
-            6 => Self::ContractCostParamsCpuInstructions(c.list(arena, 1024, 20, |c| ContractCostParamEntry::decode(c, arena))?),
-            7 => Self::ContractCostParamsMemoryBytes(c.list(arena, 1024, 20, |c| ContractCostParamEntry::decode(c, arena))?),
+            4 => Self::ContractEventsV0({ let value = ConfigSettingContractEventsV0::decode(c, arena)?; c.keep(arena, value)? }),
+            5 => Self::ContractBandwidthV0({ let value = ConfigSettingContractBandwidthV0::decode(c, arena)?; c.keep(arena, value)? }),
+            6 => Self::ContractCostParamsCpuInstructions({ let value = c.list(arena, 1024, 20, |c| ContractCostParamEntry::decode(c, arena))?; c.keep(arena, value)? }),
+            7 => Self::ContractCostParamsMemoryBytes({ let value = c.list(arena, 1024, 20, |c| ContractCostParamEntry::decode(c, arena))?; c.keep(arena, value)? }),
             8 => Self::ContractDataKeySizeBytes(c.u32()?),
             9 => Self::ContractDataEntrySizeBytes(c.u32()?),
-            10 => Self::StateArchival(StateArchivalSettings::decode(c, arena)?),
+            10 => Self::StateArchival({ let value = StateArchivalSettings::decode(c, arena)?; c.keep(arena, value)? }),
             11 => Self::ContractExecutionLanes(ConfigSettingContractExecutionLanesV0::decode(c, arena)?),
-            12 => Self::LiveSorobanStateSizeWindow(c.list(arena, u32::MAX, 8, |c| Ok(u64::from_be_bytes(*c.take()?)))?),
-            13 => Self::EvictionIterator(EvictionIterator::decode(c, arena)?),
+            12 => Self::LiveSorobanStateSizeWindow({ let value = c.list(arena, u32::MAX, 8, |c| Ok(u64::from_be_bytes(*c.take()?)))?; c.keep(arena, value)? }),
+            13 => Self::EvictionIterator({ let value = EvictionIterator::decode(c, arena)?; c.keep(arena, value)? }),
             14 => Self::ContractParallelComputeV0(ConfigSettingContractParallelComputeV0::decode(c, arena)?),
-            15 => Self::ContractLedgerCostExtV0(ConfigSettingContractLedgerCostExtV0::decode(c, arena)?),
-            16 => Self::ScpTiming(ConfigSettingScpTiming::decode(c, arena)?),
-            17 => Self::FrozenLedgerKeys(FrozenLedgerKeys::decode(c, arena)?),
-            18 => Self::FrozenLedgerKeysDelta(FrozenLedgerKeysDelta::decode(c, arena)?),
-            19 => Self::FreezeBypassTxs(FreezeBypassTxs::decode(c, arena)?),
-            20 => Self::FreezeBypassTxsDelta(FreezeBypassTxsDelta::decode(c, arena)?),
+            15 => Self::ContractLedgerCostExtV0({ let value = ConfigSettingContractLedgerCostExtV0::decode(c, arena)?; c.keep(arena, value)? }),
+            16 => Self::ScpTiming({ let value = ConfigSettingScpTiming::decode(c, arena)?; c.keep(arena, value)? }),
+            17 => Self::FrozenLedgerKeys({ let value = FrozenLedgerKeys::decode(c, arena)?; c.keep(arena, value)? }),
+            18 => Self::FrozenLedgerKeysDelta({ let value = FrozenLedgerKeysDelta::decode(c, arena)?; c.keep(arena, value)? }),
+            19 => Self::FreezeBypassTxs({ let value = FreezeBypassTxs::decode(c, arena)?; c.keep(arena, value)? }),
+            20 => Self::FreezeBypassTxsDelta({ let value = FreezeBypassTxsDelta::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("ConfigSettingEntry", head, value)),
         };
         Ok(value)

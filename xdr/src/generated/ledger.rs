@@ -201,11 +201,11 @@ pub enum StellarValueExt<'a> {
     /// `STELLAR_VALUE_BASIC`
     Basic,
     /// `STELLAR_VALUE_SIGNED`
-    Signed(LedgerCloseValueSignature<'a>),
+    Signed(&'a LedgerCloseValueSignature<'a>),
     /// `STELLAR_VALUE_EMPTY_TX_SET`
     EmptyTxSet(&'a StellarValueProposedValue<'a>),
     /// `STELLAR_VALUE_SIGNED_MS`
-    SignedMs(StellarValueSignedMsValue<'a>),
+    SignedMs(&'a StellarValueSignedMsValue<'a>),
     /// `STELLAR_VALUE_EMPTY_TX_SET_MS`
     EmptyTxSetMs(&'a StellarValueProposedMsValue<'a>),
 }
@@ -231,9 +231,9 @@ impl<'a> Xdr<'a> for StellarValueExt<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::Basic,
-            1 => Self::Signed(LedgerCloseValueSignature::decode(c, arena)?),
+            1 => Self::Signed({ let value = LedgerCloseValueSignature::decode(c, arena)?; c.keep(arena, value)? }),
             2 => Self::EmptyTxSet({ let value = StellarValueProposedValue::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::SignedMs(StellarValueSignedMsValue::decode(c, arena)?),
+            3 => Self::SignedMs({ let value = StellarValueSignedMsValue::decode(c, arena)?; c.keep(arena, value)? }),
             4 => Self::EmptyTxSetMs({ let value = StellarValueProposedMsValue::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("StellarValueExt", head, value)),
         };
@@ -364,14 +364,14 @@ impl<'a> Xdr<'a> for LedgerHeaderExtensionV1 {
 
 /// XDR union `LedgerHeaderExt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LedgerHeaderExt {
+pub enum LedgerHeaderExt<'a> {
     /// `v = 0`
     V0,
     /// `v = 1`
-    V1(LedgerHeaderExtensionV1),
+    V1(&'a LedgerHeaderExtensionV1),
 }
 
-impl LedgerHeaderExt {
+impl LedgerHeaderExt<'_> {
     /// The discriminant `v`.
     pub fn discriminant(&self) -> i32 {
         match self {
@@ -381,7 +381,7 @@ impl LedgerHeaderExt {
     }
 }
 
-impl<'a> Xdr<'a> for LedgerHeaderExt {
+impl<'a> Xdr<'a> for LedgerHeaderExt<'a> {
     const NAME: &'static str = "LedgerHeaderExt";
     const SIZE_MIN: usize = 4;
 
@@ -389,7 +389,7 @@ impl<'a> Xdr<'a> for LedgerHeaderExt {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::V0,
-            1 => Self::V1(LedgerHeaderExtensionV1::decode(c, arena)?),
+            1 => Self::V1({ let value = LedgerHeaderExtensionV1::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("LedgerHeaderExt", head, value)),
         };
         Ok(value)
@@ -438,7 +438,7 @@ pub struct LedgerHeader<'a> {
     /// `skipList`
     pub skip_list: [Hash<'a>; 4],
     /// `ext`
-    pub ext: LedgerHeaderExt,
+    pub ext: LedgerHeaderExt<'a>,
 }
 
 impl<'a> Xdr<'a> for LedgerHeader<'a> {
@@ -593,7 +593,7 @@ pub enum LedgerUpgrade<'a> {
     /// `LEDGER_UPGRADE_FLAGS`
     Flags(Uint32),
     /// `LEDGER_UPGRADE_CONFIG`
-    Config(ConfigUpgradeSetKey<'a>),
+    Config(&'a ConfigUpgradeSetKey<'a>),
     /// `LEDGER_UPGRADE_MAX_SOROBAN_TX_SET_SIZE`
     MaxSorobanTxSetSize(Uint32),
 }
@@ -625,7 +625,7 @@ impl<'a> Xdr<'a> for LedgerUpgrade<'a> {
             3 => Self::MaxTxSetSize(c.u32()?),
             4 => Self::BaseReserve(c.u32()?),
             5 => Self::Flags(c.u32()?),
-            6 => Self::Config(ConfigUpgradeSetKey::decode(c, arena)?),
+            6 => Self::Config({ let value = ConfigUpgradeSetKey::decode(c, arena)?; c.keep(arena, value)? }),
             7 => Self::MaxSorobanTxSetSize(c.u32()?),
             value => return Err(c.unknown("LedgerUpgrade", head, value)),
         };
@@ -757,7 +757,7 @@ impl<'a> Xdr<'a> for TxSetComponentTxsMaybeDiscountedFee<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxSetComponent<'a> {
     /// `TXSET_COMP_TXS_MAYBE_DISCOUNTED_FEE`
-    TxsetCompTxsMaybeDiscountedFee(TxSetComponentTxsMaybeDiscountedFee<'a>),
+    TxsetCompTxsMaybeDiscountedFee(&'a TxSetComponentTxsMaybeDiscountedFee<'a>),
 }
 
 impl TxSetComponent<'_> {
@@ -776,7 +776,7 @@ impl<'a> Xdr<'a> for TxSetComponent<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::TxsetCompTxsMaybeDiscountedFee(TxSetComponentTxsMaybeDiscountedFee::decode(c, arena)?),
+            0 => Self::TxsetCompTxsMaybeDiscountedFee({ let value = TxSetComponentTxsMaybeDiscountedFee::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("TxSetComponent", head, value)),
         };
         Ok(value)
@@ -796,9 +796,9 @@ impl<'a> Xdr<'a> for TxSetComponent<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionPhase<'a> {
     /// `v = 0`
-    V0(&'a [TxSetComponent<'a>]),
+    V0(&'a &'a [TxSetComponent<'a>]),
     /// `v = 1`
-    V1(ParallelTxsComponent<'a>),
+    V1(&'a ParallelTxsComponent<'a>),
 }
 
 impl TransactionPhase<'_> {
@@ -818,8 +818,8 @@ impl<'a> Xdr<'a> for TransactionPhase<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0(c.list(arena, u32::MAX, 12, |c| TxSetComponent::decode(c, arena))?),
-            1 => Self::V1(ParallelTxsComponent::decode(c, arena)?),
+            0 => Self::V0({ let value = c.list(arena, u32::MAX, 12, |c| TxSetComponent::decode(c, arena))?; c.keep(arena, value)? }),
+            1 => Self::V1({ let value = ParallelTxsComponent::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("TransactionPhase", head, value)),
         };
         Ok(value)
@@ -894,7 +894,7 @@ impl<'a> Xdr<'a> for TransactionSetV1<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneralizedTransactionSet<'a> {
     /// `v = 1`
-    V1(TransactionSetV1<'a>),
+    V1(&'a TransactionSetV1<'a>),
 }
 
 impl GeneralizedTransactionSet<'_> {
@@ -913,7 +913,7 @@ impl<'a> Xdr<'a> for GeneralizedTransactionSet<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            1 => Self::V1(TransactionSetV1::decode(c, arena)?),
+            1 => Self::V1({ let value = TransactionSetV1::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("GeneralizedTransactionSet", head, value)),
         };
         Ok(value)
@@ -984,7 +984,7 @@ pub enum TransactionHistoryEntryExt<'a> {
     /// `v = 0`
     V0,
     /// `v = 1`
-    V1(GeneralizedTransactionSet<'a>),
+    V1(&'a GeneralizedTransactionSet<'a>),
 }
 
 impl TransactionHistoryEntryExt<'_> {
@@ -1005,7 +1005,7 @@ impl<'a> Xdr<'a> for TransactionHistoryEntryExt<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::V0,
-            1 => Self::V1(GeneralizedTransactionSet::decode(c, arena)?),
+            1 => Self::V1({ let value = GeneralizedTransactionSet::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("TransactionHistoryEntryExt", head, value)),
         };
         Ok(value)
@@ -1258,7 +1258,7 @@ impl<'a> Xdr<'a> for ScpHistoryEntryV0<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScpHistoryEntry<'a> {
     /// `v = 0`
-    V0(ScpHistoryEntryV0<'a>),
+    V0(&'a ScpHistoryEntryV0<'a>),
 }
 
 impl ScpHistoryEntry<'_> {
@@ -1277,7 +1277,7 @@ impl<'a> Xdr<'a> for ScpHistoryEntry<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0(ScpHistoryEntryV0::decode(c, arena)?),
+            0 => Self::V0({ let value = ScpHistoryEntryV0::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("SCPHistoryEntry", head, value)),
         };
         Ok(value)
@@ -1721,14 +1721,14 @@ impl<'a> Xdr<'a> for SorobanTransactionMetaExtV1 {
 
 /// XDR union `SorobanTransactionMetaExt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SorobanTransactionMetaExt {
+pub enum SorobanTransactionMetaExt<'a> {
     /// `v = 0`
     V0,
     /// `v = 1`
-    V1(SorobanTransactionMetaExtV1),
+    V1(&'a SorobanTransactionMetaExtV1),
 }
 
-impl SorobanTransactionMetaExt {
+impl SorobanTransactionMetaExt<'_> {
     /// The discriminant `v`.
     pub fn discriminant(&self) -> i32 {
         match self {
@@ -1738,7 +1738,7 @@ impl SorobanTransactionMetaExt {
     }
 }
 
-impl<'a> Xdr<'a> for SorobanTransactionMetaExt {
+impl<'a> Xdr<'a> for SorobanTransactionMetaExt<'a> {
     const NAME: &'static str = "SorobanTransactionMetaExt";
     const SIZE_MIN: usize = 4;
 
@@ -1746,7 +1746,7 @@ impl<'a> Xdr<'a> for SorobanTransactionMetaExt {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::V0,
-            1 => Self::V1(SorobanTransactionMetaExtV1::decode(c, arena)?),
+            1 => Self::V1({ let value = SorobanTransactionMetaExtV1::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("SorobanTransactionMetaExt", head, value)),
         };
         Ok(value)
@@ -1767,7 +1767,7 @@ impl<'a> Xdr<'a> for SorobanTransactionMetaExt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SorobanTransactionMeta<'a> {
     /// `ext`
-    pub ext: SorobanTransactionMetaExt,
+    pub ext: SorobanTransactionMetaExt<'a>,
     /// `events`
     pub events: &'a [Spanned<'a, ContractEvent<'a>>],
     /// `returnValue`
@@ -1873,7 +1873,7 @@ impl<'a> Xdr<'a> for OperationMetaV2<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SorobanTransactionMetaV2<'a> {
     /// `ext`
-    pub ext: SorobanTransactionMetaExt,
+    pub ext: SorobanTransactionMetaExt<'a>,
     /// `returnValue`
     pub return_value: Option<&'a ScVal<'a>>,
 }
@@ -1990,7 +1990,7 @@ pub struct TransactionMetaV4<'a> {
     /// `txChangesAfter`
     pub tx_changes_after: LedgerEntryChanges<'a>,
     /// `sorobanMeta`
-    pub soroban_meta: Option<SorobanTransactionMetaV2<'a>>,
+    pub soroban_meta: Option<&'a SorobanTransactionMetaV2<'a>>,
     /// `events`
     pub events: &'a [TransactionEvent<'a>],
     /// `diagnosticEvents`
@@ -2007,7 +2007,7 @@ impl<'a> Xdr<'a> for TransactionMetaV4<'a> {
         let tx_changes_before = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
         let operations = c.list(arena, u32::MAX, 12, |c| OperationMetaV2::decode(c, arena))?;
         let tx_changes_after = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        let soroban_meta = if c.flag()? { Some(SorobanTransactionMetaV2::decode(c, arena)?) } else { None };
+        let soroban_meta = if c.flag()? { Some({ let value = SorobanTransactionMetaV2::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         let events = c.list(arena, u32::MAX, 28, |c| TransactionEvent::decode(c, arena))?;
         let diagnostic_events = c.list(arena, u32::MAX, 28, |c| DiagnosticEvent::decode(c, arena))?;
         Ok(Self { ext, tx_changes_before, operations, tx_changes_after, soroban_meta, events, diagnostic_events })
@@ -2030,11 +2030,11 @@ impl<'a> Xdr<'a> for TransactionMetaV4<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionMeta<'a> {
     /// `v = 0`
-    V0(&'a [OperationMeta<'a>]),
+    V0(&'a &'a [OperationMeta<'a>]),
     /// `v = 1`
-    V1(TransactionMetaV1<'a>),
+    V1(&'a TransactionMetaV1<'a>),
     /// `v = 2`
-    V2(TransactionMetaV2<'a>),
+    V2(&'a TransactionMetaV2<'a>),
     /// `v = 3`
     V3(&'a TransactionMetaV3<'a>),
     /// `v = 4`
@@ -2061,9 +2061,9 @@ impl<'a> Xdr<'a> for TransactionMeta<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0(c.list(arena, u32::MAX, 4, |c| OperationMeta::decode(c, arena))?),
-            1 => Self::V1(TransactionMetaV1::decode(c, arena)?),
-            2 => Self::V2(TransactionMetaV2::decode(c, arena)?),
+            0 => Self::V0({ let value = c.list(arena, u32::MAX, 4, |c| OperationMeta::decode(c, arena))?; c.keep(arena, value)? }),
+            1 => Self::V1({ let value = TransactionMetaV1::decode(c, arena)?; c.keep(arena, value)? }),
+            2 => Self::V2({ let value = TransactionMetaV2::decode(c, arena)?; c.keep(arena, value)? }),
             3 => Self::V3({ let value = TransactionMetaV3::decode(c, arena)?; c.keep(arena, value)? }),
             4 => Self::V4({ let value = TransactionMetaV4::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("TransactionMeta", head, value)),
@@ -2254,14 +2254,14 @@ impl<'a> Xdr<'a> for LedgerCloseMetaExtV1 {
 
 /// XDR union `LedgerCloseMetaExt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LedgerCloseMetaExt {
+pub enum LedgerCloseMetaExt<'a> {
     /// `v = 0`
     V0,
     /// `v = 1`
-    V1(LedgerCloseMetaExtV1),
+    V1(&'a LedgerCloseMetaExtV1),
 }
 
-impl LedgerCloseMetaExt {
+impl LedgerCloseMetaExt<'_> {
     /// The discriminant `v`.
     pub fn discriminant(&self) -> i32 {
         match self {
@@ -2271,7 +2271,7 @@ impl LedgerCloseMetaExt {
     }
 }
 
-impl<'a> Xdr<'a> for LedgerCloseMetaExt {
+impl<'a> Xdr<'a> for LedgerCloseMetaExt<'a> {
     const NAME: &'static str = "LedgerCloseMetaExt";
     const SIZE_MIN: usize = 4;
 
@@ -2279,7 +2279,7 @@ impl<'a> Xdr<'a> for LedgerCloseMetaExt {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::V0,
-            1 => Self::V1(LedgerCloseMetaExtV1::decode(c, arena)?),
+            1 => Self::V1({ let value = LedgerCloseMetaExtV1::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("LedgerCloseMetaExt", head, value)),
         };
         Ok(value)
@@ -2300,7 +2300,7 @@ impl<'a> Xdr<'a> for LedgerCloseMetaExt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LedgerCloseMetaV1<'a> {
     /// `ext`
-    pub ext: LedgerCloseMetaExt,
+    pub ext: LedgerCloseMetaExt<'a>,
     /// `ledgerHeader`
     pub ledger_header: LedgerHeaderHistoryEntry<'a>,
     /// `txSet`
@@ -2355,7 +2355,7 @@ impl<'a> Xdr<'a> for LedgerCloseMetaV1<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LedgerCloseMetaV2<'a> {
     /// `ext`
-    pub ext: LedgerCloseMetaExt,
+    pub ext: LedgerCloseMetaExt<'a>,
     /// `ledgerHeader`
     pub ledger_header: LedgerHeaderHistoryEntry<'a>,
     /// `txSet`

@@ -201,9 +201,9 @@ pub enum Asset<'a> {
     /// `ASSET_TYPE_NATIVE`
     Native,
     /// `ASSET_TYPE_CREDIT_ALPHANUM4`
-    CreditAlphanum4(AlphaNum4<'a>),
+    CreditAlphanum4(&'a AlphaNum4<'a>),
     /// `ASSET_TYPE_CREDIT_ALPHANUM12`
-    CreditAlphanum12(AlphaNum12<'a>),
+    CreditAlphanum12(&'a AlphaNum12<'a>),
 }
 
 impl Asset<'_> {
@@ -225,8 +225,8 @@ impl<'a> Xdr<'a> for Asset<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::Native,
-            1 => Self::CreditAlphanum4(AlphaNum4::decode(c, arena)?),
-            2 => Self::CreditAlphanum12(AlphaNum12::decode(c, arena)?),
+            1 => Self::CreditAlphanum4({ let value = AlphaNum4::decode(c, arena)?; c.keep(arena, value)? }),
+            2 => Self::CreditAlphanum12({ let value = AlphaNum12::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("Asset", head, value)),
         };
         Ok(value)
@@ -421,7 +421,7 @@ impl<'a> Xdr<'a> for Signer<'a> {
 }
 
 /// XDR `SponsorshipDescriptor`.
-pub type SponsorshipDescriptor<'a> = Option<AccountId<'a>>;
+pub type SponsorshipDescriptor<'a> = Option<&'a AccountId<'a>>;
 
 /// XDR struct `AccountEntryExtensionV3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -460,14 +460,14 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV3 {
 
 /// XDR union `AccountEntryExtensionV2Ext`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccountEntryExtensionV2Ext {
+pub enum AccountEntryExtensionV2Ext<'a> {
     /// `v = 0`
     V0,
     /// `v = 3`
-    V3(AccountEntryExtensionV3),
+    V3(&'a AccountEntryExtensionV3),
 }
 
-impl AccountEntryExtensionV2Ext {
+impl AccountEntryExtensionV2Ext<'_> {
     /// The discriminant `v`.
     pub fn discriminant(&self) -> i32 {
         match self {
@@ -477,7 +477,7 @@ impl AccountEntryExtensionV2Ext {
     }
 }
 
-impl<'a> Xdr<'a> for AccountEntryExtensionV2Ext {
+impl<'a> Xdr<'a> for AccountEntryExtensionV2Ext<'a> {
     const NAME: &'static str = "AccountEntryExtensionV2Ext";
     const SIZE_MIN: usize = 4;
 
@@ -485,7 +485,7 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV2Ext {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::V0,
-            3 => Self::V3(AccountEntryExtensionV3::decode(c, arena)?),
+            3 => Self::V3({ let value = AccountEntryExtensionV3::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("AccountEntryExtensionV2Ext", head, value)),
         };
         Ok(value)
@@ -512,7 +512,7 @@ pub struct AccountEntryExtensionV2<'a> {
     /// `signerSponsoringIDs`
     pub signer_sponsoring_i_ds: &'a [SponsorshipDescriptor<'a>],
     /// `ext`
-    pub ext: AccountEntryExtensionV2Ext,
+    pub ext: AccountEntryExtensionV2Ext<'a>,
 }
 
 impl<'a> Xdr<'a> for AccountEntryExtensionV2<'a> {
@@ -523,7 +523,7 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV2<'a> {
         let run = c.take::<8>()?;
         let num_sponsored = u32::from_be_bytes(*part::<0, 4, 8>(run));
         let num_sponsoring = u32::from_be_bytes(*part::<4, 4, 8>(run));
-        let signer_sponsoring_i_ds = c.list(arena, 20, 4, |c| Ok(if c.flag()? { Some(PublicKey::decode(c, arena)?) } else { None }))?;
+        let signer_sponsoring_i_ds = c.list(arena, 20, 4, |c| Ok(if c.flag()? { Some({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }) } else { None }))?;
         let ext = AccountEntryExtensionV2Ext::decode(c, arena)?;
         Ok(Self { num_sponsored, num_sponsoring, signer_sponsoring_i_ds, ext })
     }
@@ -613,7 +613,7 @@ pub enum AccountEntryExt<'a> {
     /// `v = 0`
     V0,
     /// `v = 1`
-    V1(AccountEntryExtensionV1<'a>),
+    V1(&'a AccountEntryExtensionV1<'a>),
 }
 
 impl AccountEntryExt<'_> {
@@ -634,7 +634,7 @@ impl<'a> Xdr<'a> for AccountEntryExt<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::V0,
-            1 => Self::V1(AccountEntryExtensionV1::decode(c, arena)?),
+            1 => Self::V1({ let value = AccountEntryExtensionV1::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("AccountEntryExt", head, value)),
         };
         Ok(value)
@@ -663,7 +663,7 @@ pub struct AccountEntry<'a> {
     /// `numSubEntries`
     pub num_sub_entries: Uint32,
     /// `inflationDest`
-    pub inflation_dest: Option<AccountId<'a>>,
+    pub inflation_dest: Option<&'a AccountId<'a>>,
     /// `flags`
     pub flags: Uint32,
     /// `homeDomain`
@@ -691,7 +691,7 @@ impl<'a> Xdr<'a> for AccountEntry<'a> {
         let balance = i64::from_be_bytes(*part::<0, 8, 20>(run));
         let seq_num = i64::from_be_bytes(*part::<8, 8, 20>(run));
         let num_sub_entries = u32::from_be_bytes(*part::<16, 4, 20>(run));
-        let inflation_dest = if c.flag()? { Some(PublicKey::decode(c, arena)?) } else { None };
+        let inflation_dest = if c.flag()? { Some({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         let run = c.take::<4>()?;
         let flags = u32::from_be_bytes(*part::<0, 4, 4>(run));
         let home_domain = c.opaque(32)?;
@@ -768,9 +768,9 @@ pub enum TrustLineAsset<'a> {
     /// `ASSET_TYPE_NATIVE`
     Native,
     /// `ASSET_TYPE_CREDIT_ALPHANUM4`
-    CreditAlphanum4(AlphaNum4<'a>),
+    CreditAlphanum4(&'a AlphaNum4<'a>),
     /// `ASSET_TYPE_CREDIT_ALPHANUM12`
-    CreditAlphanum12(AlphaNum12<'a>),
+    CreditAlphanum12(&'a AlphaNum12<'a>),
     /// `ASSET_TYPE_POOL_SHARE`
     PoolShare(PoolId<'a>),
 }
@@ -795,8 +795,8 @@ impl<'a> Xdr<'a> for TrustLineAsset<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::Native,
-            1 => Self::CreditAlphanum4(AlphaNum4::decode(c, arena)?),
-            2 => Self::CreditAlphanum12(AlphaNum12::decode(c, arena)?),
+            1 => Self::CreditAlphanum4({ let value = AlphaNum4::decode(c, arena)?; c.keep(arena, value)? }),
+            2 => Self::CreditAlphanum12({ let value = AlphaNum12::decode(c, arena)?; c.keep(arena, value)? }),
             3 => Self::PoolShare(c.take::<32>()?),
             value => return Err(c.unknown("TrustLineAsset", head, value)),
         };
@@ -892,14 +892,14 @@ impl<'a> Xdr<'a> for TrustLineEntryExtensionV2 {
 
 /// XDR union `TrustLineEntryV1Ext`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrustLineEntryV1Ext {
+pub enum TrustLineEntryV1Ext<'a> {
     /// `v = 0`
     V0,
     /// `v = 2`
-    V2(TrustLineEntryExtensionV2),
+    V2(&'a TrustLineEntryExtensionV2),
 }
 
-impl TrustLineEntryV1Ext {
+impl TrustLineEntryV1Ext<'_> {
     /// The discriminant `v`.
     pub fn discriminant(&self) -> i32 {
         match self {
@@ -909,7 +909,7 @@ impl TrustLineEntryV1Ext {
     }
 }
 
-impl<'a> Xdr<'a> for TrustLineEntryV1Ext {
+impl<'a> Xdr<'a> for TrustLineEntryV1Ext<'a> {
     const NAME: &'static str = "TrustLineEntryV1Ext";
     const SIZE_MIN: usize = 4;
 
@@ -917,7 +917,7 @@ impl<'a> Xdr<'a> for TrustLineEntryV1Ext {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::V0,
-            2 => Self::V2(TrustLineEntryExtensionV2::decode(c, arena)?),
+            2 => Self::V2({ let value = TrustLineEntryExtensionV2::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("TrustLineEntryV1Ext", head, value)),
         };
         Ok(value)
@@ -936,14 +936,14 @@ impl<'a> Xdr<'a> for TrustLineEntryV1Ext {
 
 /// XDR struct `TrustLineEntryV1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TrustLineEntryV1 {
+pub struct TrustLineEntryV1<'a> {
     /// `liabilities`
     pub liabilities: Liabilities,
     /// `ext`
-    pub ext: TrustLineEntryV1Ext,
+    pub ext: TrustLineEntryV1Ext<'a>,
 }
 
-impl<'a> Xdr<'a> for TrustLineEntryV1 {
+impl<'a> Xdr<'a> for TrustLineEntryV1<'a> {
     const NAME: &'static str = "TrustLineEntryV1";
     const SIZE_MIN: usize = 20;
 
@@ -963,14 +963,14 @@ impl<'a> Xdr<'a> for TrustLineEntryV1 {
 
 /// XDR union `TrustLineEntryExt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrustLineEntryExt {
+pub enum TrustLineEntryExt<'a> {
     /// `v = 0`
     V0,
     /// `v = 1`
-    V1(TrustLineEntryV1),
+    V1(&'a TrustLineEntryV1<'a>),
 }
 
-impl TrustLineEntryExt {
+impl TrustLineEntryExt<'_> {
     /// The discriminant `v`.
     pub fn discriminant(&self) -> i32 {
         match self {
@@ -980,7 +980,7 @@ impl TrustLineEntryExt {
     }
 }
 
-impl<'a> Xdr<'a> for TrustLineEntryExt {
+impl<'a> Xdr<'a> for TrustLineEntryExt<'a> {
     const NAME: &'static str = "TrustLineEntryExt";
     const SIZE_MIN: usize = 4;
 
@@ -988,7 +988,7 @@ impl<'a> Xdr<'a> for TrustLineEntryExt {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::V0,
-            1 => Self::V1(TrustLineEntryV1::decode(c, arena)?),
+            1 => Self::V1({ let value = TrustLineEntryV1::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("TrustLineEntryExt", head, value)),
         };
         Ok(value)
@@ -1019,7 +1019,7 @@ pub struct TrustLineEntry<'a> {
     /// `flags`
     pub flags: Uint32,
     /// `ext`
-    pub ext: TrustLineEntryExt,
+    pub ext: TrustLineEntryExt<'a>,
     /// The bytes of this entry's ledger key after the key's type.
     pub key_bytes: &'a [u8],
 }
@@ -1304,9 +1304,9 @@ pub enum ClaimPredicate<'a> {
     /// `CLAIM_PREDICATE_UNCONDITIONAL`
     Unconditional,
     /// `CLAIM_PREDICATE_AND`
-    And(&'a [ClaimPredicate<'a>]),
+    And(&'a &'a [ClaimPredicate<'a>]),
     /// `CLAIM_PREDICATE_OR`
-    Or(&'a [ClaimPredicate<'a>]),
+    Or(&'a &'a [ClaimPredicate<'a>]),
     /// `CLAIM_PREDICATE_NOT`
     Not(Option<&'a ClaimPredicate<'a>>),
     /// `CLAIM_PREDICATE_BEFORE_ABSOLUTE_TIME`
@@ -1338,8 +1338,8 @@ impl<'a> Xdr<'a> for ClaimPredicate<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::Unconditional,
-            1 => Self::And(c.list(arena, 2, 4, |c| ClaimPredicate::decode(c, arena))?),
-            2 => Self::Or(c.list(arena, 2, 4, |c| ClaimPredicate::decode(c, arena))?),
+            1 => Self::And({ let value = c.list(arena, 2, 4, |c| ClaimPredicate::decode(c, arena))?; c.keep(arena, value)? }),
+            2 => Self::Or({ let value = c.list(arena, 2, 4, |c| ClaimPredicate::decode(c, arena))?; c.keep(arena, value)? }),
             3 => Self::Not(if c.flag()? { Some({ let value = ClaimPredicate::decode(c, arena)?; c.keep(arena, value)? }) } else { None }),
             4 => Self::BeforeAbsoluteTime(i64::from_be_bytes(*c.take()?)),
             5 => Self::BeforeRelativeTime(i64::from_be_bytes(*c.take()?)),
@@ -1445,7 +1445,7 @@ impl<'a> Xdr<'a> for ClaimantV0<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claimant<'a> {
     /// `CLAIMANT_TYPE_V0`
-    ClaimantTypeV0(ClaimantV0<'a>),
+    ClaimantTypeV0(&'a ClaimantV0<'a>),
 }
 
 impl Claimant<'_> {
@@ -1464,7 +1464,7 @@ impl<'a> Xdr<'a> for Claimant<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::ClaimantTypeV0(ClaimantV0::decode(c, arena)?),
+            0 => Self::ClaimantTypeV0({ let value = ClaimantV0::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("Claimant", head, value)),
         };
         Ok(value)
@@ -1556,14 +1556,14 @@ impl<'a> Xdr<'a> for ClaimableBalanceEntryExtensionV1 {
 
 /// XDR union `ClaimableBalanceEntryExt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClaimableBalanceEntryExt {
+pub enum ClaimableBalanceEntryExt<'a> {
     /// `v = 0`
     V0,
     /// `v = 1`
-    V1(ClaimableBalanceEntryExtensionV1),
+    V1(&'a ClaimableBalanceEntryExtensionV1),
 }
 
-impl ClaimableBalanceEntryExt {
+impl ClaimableBalanceEntryExt<'_> {
     /// The discriminant `v`.
     pub fn discriminant(&self) -> i32 {
         match self {
@@ -1573,7 +1573,7 @@ impl ClaimableBalanceEntryExt {
     }
 }
 
-impl<'a> Xdr<'a> for ClaimableBalanceEntryExt {
+impl<'a> Xdr<'a> for ClaimableBalanceEntryExt<'a> {
     const NAME: &'static str = "ClaimableBalanceEntryExt";
     const SIZE_MIN: usize = 4;
 
@@ -1581,7 +1581,7 @@ impl<'a> Xdr<'a> for ClaimableBalanceEntryExt {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::V0,
-            1 => Self::V1(ClaimableBalanceEntryExtensionV1::decode(c, arena)?),
+            1 => Self::V1({ let value = ClaimableBalanceEntryExtensionV1::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("ClaimableBalanceEntryExt", head, value)),
         };
         Ok(value)
@@ -1610,7 +1610,7 @@ pub struct ClaimableBalanceEntry<'a> {
     /// `amount`
     pub amount: Int64,
     /// `ext`
-    pub ext: ClaimableBalanceEntryExt,
+    pub ext: ClaimableBalanceEntryExt<'a>,
     /// The bytes of this entry's ledger key after the key's type.
     pub key_bytes: &'a [u8],
 }
@@ -2130,7 +2130,7 @@ impl<'a> Xdr<'a> for LedgerEntryExtensionV1<'a> {
     const SIZE_MIN: usize = 8;
 
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let sponsoring_id = if c.flag()? { Some(PublicKey::decode(c, arena)?) } else { None };
+        let sponsoring_id = if c.flag()? { Some({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         let run = c.take::<4>()?;
         let ext = LedgerEntryExtensionV1Ext::at(c, part::<0, 4, 4>(run))?;
         Ok(Self { sponsoring_id, ext })
@@ -2158,15 +2158,15 @@ pub enum LedgerEntryData<'a> {
     /// `CLAIMABLE_BALANCE`
     ClaimableBalance(&'a ClaimableBalanceEntry<'a>),
     /// `LIQUIDITY_POOL`
-    LiquidityPool(LiquidityPoolEntry<'a>),
+    LiquidityPool(&'a LiquidityPoolEntry<'a>),
     /// `CONTRACT_DATA`
     ContractData(&'a ContractDataEntry<'a>),
     /// `CONTRACT_CODE`
-    ContractCode(ContractCodeEntry<'a>),
+    ContractCode(&'a ContractCodeEntry<'a>),
     /// `CONFIG_SETTING`
     ConfigSetting(&'a ConfigSettingEntry<'a>),
     /// `TTL`
-    Ttl(TtlEntry<'a>),
+    Ttl(&'a TtlEntry<'a>),
 }
 
 impl LedgerEntryData<'_> {
@@ -2199,11 +2199,11 @@ impl<'a> Xdr<'a> for LedgerEntryData<'a> {
             2 => Self::Offer({ let value = OfferEntry::decode(c, arena)?; c.keep(arena, value)? }),
             3 => Self::Data({ let value = DataEntry::decode(c, arena)?; c.keep(arena, value)? }),
             4 => Self::ClaimableBalance({ let value = ClaimableBalanceEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            5 => Self::LiquidityPool(LiquidityPoolEntry::decode(c, arena)?),
+            5 => Self::LiquidityPool({ let value = LiquidityPoolEntry::decode(c, arena)?; c.keep(arena, value)? }),
             6 => Self::ContractData({ let value = ContractDataEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            7 => Self::ContractCode(ContractCodeEntry::decode(c, arena)?),
+            7 => Self::ContractCode({ let value = ContractCodeEntry::decode(c, arena)?; c.keep(arena, value)? }),
             8 => Self::ConfigSetting({ let value = ConfigSettingEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            9 => Self::Ttl(TtlEntry::decode(c, arena)?),
+            9 => Self::Ttl({ let value = TtlEntry::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("LedgerEntryData", head, value)),
         };
         Ok(value)
@@ -2234,7 +2234,7 @@ pub enum LedgerEntryExt<'a> {
     /// `v = 0`
     V0,
     /// `v = 1`
-    V1(LedgerEntryExtensionV1<'a>),
+    V1(&'a LedgerEntryExtensionV1<'a>),
 }
 
 impl LedgerEntryExt<'_> {
@@ -2255,7 +2255,7 @@ impl<'a> Xdr<'a> for LedgerEntryExt<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::V0,
-            1 => Self::V1(LedgerEntryExtensionV1::decode(c, arena)?),
+            1 => Self::V1({ let value = LedgerEntryExtensionV1::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("LedgerEntryExt", head, value)),
         };
         Ok(value)
@@ -2615,15 +2615,15 @@ impl<'a> Xdr<'a> for LedgerKeyTtl<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LedgerKey<'a> {
     /// `ACCOUNT`
-    Account(LedgerKeyAccount<'a>),
+    Account(&'a LedgerKeyAccount<'a>),
     /// `TRUSTLINE`
-    Trustline(LedgerKeyTrustLine<'a>),
+    Trustline(&'a LedgerKeyTrustLine<'a>),
     /// `OFFER`
-    Offer(LedgerKeyOffer<'a>),
+    Offer(&'a LedgerKeyOffer<'a>),
     /// `DATA`
-    Data(LedgerKeyData<'a>),
+    Data(&'a LedgerKeyData<'a>),
     /// `CLAIMABLE_BALANCE`
-    ClaimableBalance(LedgerKeyClaimableBalance<'a>),
+    ClaimableBalance(&'a LedgerKeyClaimableBalance<'a>),
     /// `LIQUIDITY_POOL`
     LiquidityPool(LedgerKeyLiquidityPool<'a>),
     /// `CONTRACT_DATA`
@@ -2661,11 +2661,11 @@ impl<'a> Xdr<'a> for LedgerKey<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::Account(LedgerKeyAccount::decode(c, arena)?),
-            1 => Self::Trustline(LedgerKeyTrustLine::decode(c, arena)?),
-            2 => Self::Offer(LedgerKeyOffer::decode(c, arena)?),
-            3 => Self::Data(LedgerKeyData::decode(c, arena)?),
-            4 => Self::ClaimableBalance(LedgerKeyClaimableBalance::decode(c, arena)?),
+            0 => Self::Account({ let value = LedgerKeyAccount::decode(c, arena)?; c.keep(arena, value)? }),
+            1 => Self::Trustline({ let value = LedgerKeyTrustLine::decode(c, arena)?; c.keep(arena, value)? }),
+            2 => Self::Offer({ let value = LedgerKeyOffer::decode(c, arena)?; c.keep(arena, value)? }),
+            3 => Self::Data({ let value = LedgerKeyData::decode(c, arena)?; c.keep(arena, value)? }),
+            4 => Self::ClaimableBalance({ let value = LedgerKeyClaimableBalance::decode(c, arena)?; c.keep(arena, value)? }),
             5 => Self::LiquidityPool(LedgerKeyLiquidityPool::decode(c, arena)?),
             6 => Self::ContractData({ let value = LedgerKeyContractData::decode(c, arena)?; c.keep(arena, value)? }),
             7 => Self::ContractCode(LedgerKeyContractCode::decode(c, arena)?),
@@ -2973,7 +2973,7 @@ pub enum BucketEntry<'a> {
     /// `DEADENTRY`
     Deadentry(&'a LedgerKey<'a>),
     /// `METAENTRY`
-    Metaentry(BucketMetadata),
+    Metaentry(&'a BucketMetadata),
 }
 
 impl BucketEntry<'_> {
@@ -2998,7 +2998,7 @@ impl<'a> Xdr<'a> for BucketEntry<'a> {
             0 => Self::Liveentry({ let value = LedgerEntry::decode(c, arena)?; c.keep(arena, value)? }),
             2 => Self::Initentry({ let value = LedgerEntry::decode(c, arena)?; c.keep(arena, value)? }),
             1 => Self::Deadentry({ let value = LedgerKey::decode(c, arena)?; c.keep(arena, value)? }),
-            -1 => Self::Metaentry(BucketMetadata::decode(c, arena)?),
+            -1 => Self::Metaentry({ let value = BucketMetadata::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("BucketEntry", head, value)),
         };
         Ok(value)

@@ -133,9 +133,9 @@ pub struct ScpStatementPrepare<'a> {
     /// `ballot`
     pub ballot: ScpBallot<'a>,
     /// `prepared`
-    pub prepared: Option<ScpBallot<'a>>,
+    pub prepared: Option<&'a ScpBallot<'a>>,
     /// `preparedPrime`
-    pub prepared_prime: Option<ScpBallot<'a>>,
+    pub prepared_prime: Option<&'a ScpBallot<'a>>,
     /// `nC`
     pub n_c: Uint32,
     /// `nH`
@@ -150,8 +150,8 @@ impl<'a> Xdr<'a> for ScpStatementPrepare<'a> {
         let run = c.take::<32>()?;
         let quorum_set_hash = part::<0, 32, 32>(run);
         let ballot = ScpBallot::decode(c, arena)?;
-        let prepared = if c.flag()? { Some(ScpBallot::decode(c, arena)?) } else { None };
-        let prepared_prime = if c.flag()? { Some(ScpBallot::decode(c, arena)?) } else { None };
+        let prepared = if c.flag()? { Some({ let value = ScpBallot::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
+        let prepared_prime = if c.flag()? { Some({ let value = ScpBallot::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         let run = c.take::<8>()?;
         let n_c = u32::from_be_bytes(*part::<0, 4, 8>(run));
         let n_h = u32::from_be_bytes(*part::<4, 4, 8>(run));
@@ -240,11 +240,11 @@ pub enum ScpStatementPledges<'a> {
     /// `SCP_ST_PREPARE`
     Prepare(&'a ScpStatementPrepare<'a>),
     /// `SCP_ST_CONFIRM`
-    Confirm(ScpStatementConfirm<'a>),
+    Confirm(&'a ScpStatementConfirm<'a>),
     /// `SCP_ST_EXTERNALIZE`
-    Externalize(ScpStatementExternalize<'a>),
+    Externalize(&'a ScpStatementExternalize<'a>),
     /// `SCP_ST_NOMINATE`
-    Nominate(ScpNomination<'a>),
+    Nominate(&'a ScpNomination<'a>),
 }
 
 impl ScpStatementPledges<'_> {
@@ -267,9 +267,9 @@ impl<'a> Xdr<'a> for ScpStatementPledges<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::Prepare({ let value = ScpStatementPrepare::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Confirm(ScpStatementConfirm::decode(c, arena)?),
-            2 => Self::Externalize(ScpStatementExternalize::decode(c, arena)?),
-            3 => Self::Nominate(ScpNomination::decode(c, arena)?),
+            1 => Self::Confirm({ let value = ScpStatementConfirm::decode(c, arena)?; c.keep(arena, value)? }),
+            2 => Self::Externalize({ let value = ScpStatementExternalize::decode(c, arena)?; c.keep(arena, value)? }),
+            3 => Self::Nominate({ let value = ScpNomination::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("SCPStatementPledges", head, value)),
         };
         Ok(value)

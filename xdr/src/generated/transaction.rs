@@ -82,7 +82,7 @@ pub enum MuxedAccount<'a> {
     /// `KEY_TYPE_ED25519`
     Ed25519(Uint256<'a>),
     /// `KEY_TYPE_MUXED_ED25519`
-    MuxedEd25519(MuxedAccountMed25519<'a>),
+    MuxedEd25519(&'a MuxedAccountMed25519<'a>),
 }
 
 impl MuxedAccount<'_> {
@@ -103,7 +103,7 @@ impl<'a> Xdr<'a> for MuxedAccount<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::Ed25519(c.take::<32>()?),
-            256 => Self::MuxedEd25519(MuxedAccountMed25519::decode(c, arena)?),
+            256 => Self::MuxedEd25519({ let value = MuxedAccountMed25519::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("MuxedAccount", head, value)),
         };
         Ok(value)
@@ -563,7 +563,7 @@ impl<'a> Xdr<'a> for CreatePassiveSellOfferOp<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetOptionsOp<'a> {
     /// `inflationDest`
-    pub inflation_dest: Option<AccountId<'a>>,
+    pub inflation_dest: Option<&'a AccountId<'a>>,
     /// `clearFlags`
     pub clear_flags: Option<Uint32>,
     /// `setFlags`
@@ -577,9 +577,9 @@ pub struct SetOptionsOp<'a> {
     /// `highThreshold`
     pub high_threshold: Option<Uint32>,
     /// `homeDomain`
-    pub home_domain: Option<String32<'a>>,
+    pub home_domain: Option<&'a String32<'a>>,
     /// `signer`
-    pub signer: Option<Signer<'a>>,
+    pub signer: Option<&'a Signer<'a>>,
 }
 
 impl<'a> Xdr<'a> for SetOptionsOp<'a> {
@@ -587,15 +587,15 @@ impl<'a> Xdr<'a> for SetOptionsOp<'a> {
     const SIZE_MIN: usize = 36;
 
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let inflation_dest = if c.flag()? { Some(PublicKey::decode(c, arena)?) } else { None };
+        let inflation_dest = if c.flag()? { Some({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         let clear_flags = if c.flag()? { Some(c.u32()?) } else { None };
         let set_flags = if c.flag()? { Some(c.u32()?) } else { None };
         let master_weight = if c.flag()? { Some(c.u32()?) } else { None };
         let low_threshold = if c.flag()? { Some(c.u32()?) } else { None };
         let med_threshold = if c.flag()? { Some(c.u32()?) } else { None };
         let high_threshold = if c.flag()? { Some(c.u32()?) } else { None };
-        let home_domain = if c.flag()? { Some(c.opaque(32)?) } else { None };
-        let signer = if c.flag()? { Some(Signer::decode(c, arena)?) } else { None };
+        let home_domain = if c.flag()? { Some({ let value = c.opaque(32)?; c.keep(arena, value)? }) } else { None };
+        let signer = if c.flag()? { Some({ let value = Signer::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         Ok(Self { inflation_dest, clear_flags, set_flags, master_weight, low_threshold, med_threshold, high_threshold, home_domain, signer })
     }
 
@@ -619,11 +619,11 @@ pub enum ChangeTrustAsset<'a> {
     /// `ASSET_TYPE_NATIVE`
     Native,
     /// `ASSET_TYPE_CREDIT_ALPHANUM4`
-    CreditAlphanum4(AlphaNum4<'a>),
+    CreditAlphanum4(&'a AlphaNum4<'a>),
     /// `ASSET_TYPE_CREDIT_ALPHANUM12`
-    CreditAlphanum12(AlphaNum12<'a>),
+    CreditAlphanum12(&'a AlphaNum12<'a>),
     /// `ASSET_TYPE_POOL_SHARE`
-    PoolShare(LiquidityPoolParameters<'a>),
+    PoolShare(&'a LiquidityPoolParameters<'a>),
 }
 
 impl ChangeTrustAsset<'_> {
@@ -646,9 +646,9 @@ impl<'a> Xdr<'a> for ChangeTrustAsset<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::Native,
-            1 => Self::CreditAlphanum4(AlphaNum4::decode(c, arena)?),
-            2 => Self::CreditAlphanum12(AlphaNum12::decode(c, arena)?),
-            3 => Self::PoolShare(LiquidityPoolParameters::decode(c, arena)?),
+            1 => Self::CreditAlphanum4({ let value = AlphaNum4::decode(c, arena)?; c.keep(arena, value)? }),
+            2 => Self::CreditAlphanum12({ let value = AlphaNum12::decode(c, arena)?; c.keep(arena, value)? }),
+            3 => Self::PoolShare({ let value = LiquidityPoolParameters::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("ChangeTrustAsset", head, value)),
         };
         Ok(value)
@@ -733,7 +733,7 @@ pub struct ManageDataOp<'a> {
     /// `dataName`
     pub data_name: String64<'a>,
     /// `dataValue`
-    pub data_value: Option<DataValue<'a>>,
+    pub data_value: Option<&'a DataValue<'a>>,
 }
 
 impl<'a> Xdr<'a> for ManageDataOp<'a> {
@@ -742,8 +742,7 @@ impl<'a> Xdr<'a> for ManageDataOp<'a> {
 
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let data_name = c.opaque(64)?;
-        let data_value = if c.flag()? { Some(c.opaque(64)?) } else { None };
-        let _ = arena;
+        let data_value = if c.flag()? { Some({ let value = c.opaque(64)?; c.keep(arena, value)? }) } else { None };
         Ok(Self { data_name, data_value })
     }
 
@@ -963,7 +962,7 @@ pub enum RevokeSponsorshipOp<'a> {
     /// `REVOKE_SPONSORSHIP_LEDGER_ENTRY`
     LedgerEntry(&'a LedgerKey<'a>),
     /// `REVOKE_SPONSORSHIP_SIGNER`
-    Signer(RevokeSponsorshipOpSigner<'a>),
+    Signer(&'a RevokeSponsorshipOpSigner<'a>),
 }
 
 impl RevokeSponsorshipOp<'_> {
@@ -984,7 +983,7 @@ impl<'a> Xdr<'a> for RevokeSponsorshipOp<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::LedgerEntry({ let value = LedgerKey::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Signer(RevokeSponsorshipOpSigner::decode(c, arena)?),
+            1 => Self::Signer({ let value = RevokeSponsorshipOpSigner::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("RevokeSponsorshipOp", head, value)),
         };
         Ok(value)
@@ -1316,9 +1315,9 @@ impl<'a> Xdr<'a> for ContractIdPreimageFromAddress<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContractIdPreimage<'a> {
     /// `CONTRACT_ID_PREIMAGE_FROM_ADDRESS`
-    Address(ContractIdPreimageFromAddress<'a>),
+    Address(&'a ContractIdPreimageFromAddress<'a>),
     /// `CONTRACT_ID_PREIMAGE_FROM_ASSET`
-    Asset(Asset<'a>),
+    Asset(&'a Asset<'a>),
 }
 
 impl ContractIdPreimage<'_> {
@@ -1338,8 +1337,8 @@ impl<'a> Xdr<'a> for ContractIdPreimage<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::Address(ContractIdPreimageFromAddress::decode(c, arena)?),
-            1 => Self::Asset(Asset::decode(c, arena)?),
+            0 => Self::Address({ let value = ContractIdPreimageFromAddress::decode(c, arena)?; c.keep(arena, value)? }),
+            1 => Self::Asset({ let value = Asset::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("ContractIDPreimage", head, value)),
         };
         Ok(value)
@@ -1450,7 +1449,7 @@ pub enum HostFunction<'a> {
     /// `HOST_FUNCTION_TYPE_CREATE_CONTRACT`
     CreateContract(&'a CreateContractArgs<'a>),
     /// `HOST_FUNCTION_TYPE_UPLOAD_CONTRACT_WASM`
-    UploadContractWasm(&'a [u8]),
+    UploadContractWasm(&'a &'a [u8]),
     /// `HOST_FUNCTION_TYPE_CREATE_CONTRACT_V2`
     CreateContractV2(&'a CreateContractArgsV2<'a>),
 }
@@ -1476,7 +1475,7 @@ impl<'a> Xdr<'a> for HostFunction<'a> {
         let value = match i32::from_be_bytes(*head) {
             0 => Self::InvokeContract({ let value = InvokeContractArgs::decode(c, arena)?; c.keep(arena, value)? }),
             1 => Self::CreateContract({ let value = CreateContractArgs::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::UploadContractWasm(c.opaque(u32::MAX)?),
+            2 => Self::UploadContractWasm({ let value = c.opaque(u32::MAX)?; c.keep(arena, value)? }),
             3 => Self::CreateContractV2({ let value = CreateContractArgsV2::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("HostFunction", head, value)),
         };
@@ -1957,7 +1956,7 @@ impl<'a> Xdr<'a> for RestoreFootprintOp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationBody<'a> {
     /// `CREATE_ACCOUNT`
-    CreateAccount(CreateAccountOp<'a>),
+    CreateAccount(&'a CreateAccountOp<'a>),
     /// `PAYMENT`
     Payment(&'a PaymentOp<'a>),
     /// `PATH_PAYMENT_STRICT_RECEIVE`
@@ -1969,15 +1968,15 @@ pub enum OperationBody<'a> {
     /// `SET_OPTIONS`
     SetOptions(&'a SetOptionsOp<'a>),
     /// `CHANGE_TRUST`
-    ChangeTrust(ChangeTrustOp<'a>),
+    ChangeTrust(&'a ChangeTrustOp<'a>),
     /// `ALLOW_TRUST`
-    AllowTrust(AllowTrustOp<'a>),
+    AllowTrust(&'a AllowTrustOp<'a>),
     /// `ACCOUNT_MERGE`
-    AccountMerge(MuxedAccount<'a>),
+    AccountMerge(&'a MuxedAccount<'a>),
     /// `INFLATION`
     Inflation,
     /// `MANAGE_DATA`
-    ManageData(ManageDataOp<'a>),
+    ManageData(&'a ManageDataOp<'a>),
     /// `BUMP_SEQUENCE`
     BumpSequence(BumpSequenceOp),
     /// `MANAGE_BUY_OFFER`
@@ -1987,9 +1986,9 @@ pub enum OperationBody<'a> {
     /// `CREATE_CLAIMABLE_BALANCE`
     CreateClaimableBalance(&'a CreateClaimableBalanceOp<'a>),
     /// `CLAIM_CLAIMABLE_BALANCE`
-    ClaimClaimableBalance(ClaimClaimableBalanceOp<'a>),
+    ClaimClaimableBalance(&'a ClaimClaimableBalanceOp<'a>),
     /// `BEGIN_SPONSORING_FUTURE_RESERVES`
-    BeginSponsoringFutureReserves(BeginSponsoringFutureReservesOp<'a>),
+    BeginSponsoringFutureReserves(&'a BeginSponsoringFutureReservesOp<'a>),
     /// `END_SPONSORING_FUTURE_RESERVES`
     EndSponsoringFutureReserves,
     /// `REVOKE_SPONSORSHIP`
@@ -1997,17 +1996,17 @@ pub enum OperationBody<'a> {
     /// `CLAWBACK`
     Clawback(&'a ClawbackOp<'a>),
     /// `CLAWBACK_CLAIMABLE_BALANCE`
-    ClawbackClaimableBalance(ClawbackClaimableBalanceOp<'a>),
+    ClawbackClaimableBalance(&'a ClawbackClaimableBalanceOp<'a>),
     /// `SET_TRUST_LINE_FLAGS`
     SetTrustLineFlags(&'a SetTrustLineFlagsOp<'a>),
     /// `LIQUIDITY_POOL_DEPOSIT`
-    LiquidityPoolDeposit(LiquidityPoolDepositOp<'a>),
+    LiquidityPoolDeposit(&'a LiquidityPoolDepositOp<'a>),
     /// `LIQUIDITY_POOL_WITHDRAW`
-    LiquidityPoolWithdraw(LiquidityPoolWithdrawOp<'a>),
+    LiquidityPoolWithdraw(&'a LiquidityPoolWithdrawOp<'a>),
     /// `INVOKE_HOST_FUNCTION`
-    InvokeHostFunction(InvokeHostFunctionOp<'a>),
+    InvokeHostFunction(&'a InvokeHostFunctionOp<'a>),
     /// `EXTEND_FOOTPRINT_TTL`
-    ExtendFootprintTtl(ExtendFootprintTtlOp),
+    ExtendFootprintTtl(&'a ExtendFootprintTtlOp),
     /// `RESTORE_FOOTPRINT`
     RestoreFootprint(RestoreFootprintOp),
 }
@@ -2054,32 +2053,32 @@ impl<'a> Xdr<'a> for OperationBody<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::CreateAccount(CreateAccountOp::decode(c, arena)?),
+            0 => Self::CreateAccount({ let value = CreateAccountOp::decode(c, arena)?; c.keep(arena, value)? }),
             1 => Self::Payment({ let value = PaymentOp::decode(c, arena)?; c.keep(arena, value)? }),
             2 => Self::PathPaymentStrictReceive({ let value = PathPaymentStrictReceiveOp::decode(c, arena)?; c.keep(arena, value)? }),
             3 => Self::ManageSellOffer({ let value = ManageSellOfferOp::decode(c, arena)?; c.keep(arena, value)? }),
             4 => Self::CreatePassiveSellOffer({ let value = CreatePassiveSellOfferOp::decode(c, arena)?; c.keep(arena, value)? }),
             5 => Self::SetOptions({ let value = SetOptionsOp::decode(c, arena)?; c.keep(arena, value)? }),
-            6 => Self::ChangeTrust(ChangeTrustOp::decode(c, arena)?),
-            7 => Self::AllowTrust(AllowTrustOp::decode(c, arena)?),
-            8 => Self::AccountMerge(MuxedAccount::decode(c, arena)?),
+            6 => Self::ChangeTrust({ let value = ChangeTrustOp::decode(c, arena)?; c.keep(arena, value)? }),
+            7 => Self::AllowTrust({ let value = AllowTrustOp::decode(c, arena)?; c.keep(arena, value)? }),
+            8 => Self::AccountMerge({ let value = MuxedAccount::decode(c, arena)?; c.keep(arena, value)? }),
             9 => Self::Inflation,
-            10 => Self::ManageData(ManageDataOp::decode(c, arena)?),
+            10 => Self::ManageData({ let value = ManageDataOp::decode(c, arena)?; c.keep(arena, value)? }),
             11 => Self::BumpSequence(BumpSequenceOp::decode(c, arena)?),
             12 => Self::ManageBuyOffer({ let value = ManageBuyOfferOp::decode(c, arena)?; c.keep(arena, value)? }),
             13 => Self::PathPaymentStrictSend({ let value = PathPaymentStrictSendOp::decode(c, arena)?; c.keep(arena, value)? }),
             14 => Self::CreateClaimableBalance({ let value = CreateClaimableBalanceOp::decode(c, arena)?; c.keep(arena, value)? }),
-            15 => Self::ClaimClaimableBalance(ClaimClaimableBalanceOp::decode(c, arena)?),
-            16 => Self::BeginSponsoringFutureReserves(BeginSponsoringFutureReservesOp::decode(c, arena)?),
+            15 => Self::ClaimClaimableBalance({ let value = ClaimClaimableBalanceOp::decode(c, arena)?; c.keep(arena, value)? }),
+            16 => Self::BeginSponsoringFutureReserves({ let value = BeginSponsoringFutureReservesOp::decode(c, arena)?; c.keep(arena, value)? }),
             17 => Self::EndSponsoringFutureReserves,
             18 => Self::RevokeSponsorship({ let value = RevokeSponsorshipOp::decode(c, arena)?; c.keep(arena, value)? }),
             19 => Self::Clawback({ let value = ClawbackOp::decode(c, arena)?; c.keep(arena, value)? }),
-            20 => Self::ClawbackClaimableBalance(ClawbackClaimableBalanceOp::decode(c, arena)?),
+            20 => Self::ClawbackClaimableBalance({ let value = ClawbackClaimableBalanceOp::decode(c, arena)?; c.keep(arena, value)? }),
             21 => Self::SetTrustLineFlags({ let value = SetTrustLineFlagsOp::decode(c, arena)?; c.keep(arena, value)? }),
-            22 => Self::LiquidityPoolDeposit(LiquidityPoolDepositOp::decode(c, arena)?),
-            23 => Self::LiquidityPoolWithdraw(LiquidityPoolWithdrawOp::decode(c, arena)?),
-            24 => Self::InvokeHostFunction(InvokeHostFunctionOp::decode(c, arena)?),
-            25 => Self::ExtendFootprintTtl(ExtendFootprintTtlOp::decode(c, arena)?),
+            22 => Self::LiquidityPoolDeposit({ let value = LiquidityPoolDepositOp::decode(c, arena)?; c.keep(arena, value)? }),
+            23 => Self::LiquidityPoolWithdraw({ let value = LiquidityPoolWithdrawOp::decode(c, arena)?; c.keep(arena, value)? }),
+            24 => Self::InvokeHostFunction({ let value = InvokeHostFunctionOp::decode(c, arena)?; c.keep(arena, value)? }),
+            25 => Self::ExtendFootprintTtl({ let value = ExtendFootprintTtlOp::decode(c, arena)?; c.keep(arena, value)? }),
             26 => Self::RestoreFootprint(RestoreFootprintOp::decode(c, arena)?),
             value => return Err(c.unknown("OperationBody", head, value)),
         };
@@ -2126,7 +2125,7 @@ impl<'a> Xdr<'a> for OperationBody<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation<'a> {
     /// `sourceAccount`
-    pub source_account: Option<MuxedAccount<'a>>,
+    pub source_account: Option<&'a MuxedAccount<'a>>,
     /// `body`
     pub body: OperationBody<'a>,
 }
@@ -2136,7 +2135,7 @@ impl<'a> Xdr<'a> for Operation<'a> {
     const SIZE_MIN: usize = 8;
 
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let source_account = if c.flag()? { Some(MuxedAccount::decode(c, arena)?) } else { None };
+        let source_account = if c.flag()? { Some({ let value = MuxedAccount::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         let body = OperationBody::decode(c, arena)?;
         Ok(Self { source_account, body })
     }
@@ -2217,7 +2216,7 @@ pub enum Memo<'a> {
     /// `MEMO_NONE`
     None,
     /// `MEMO_TEXT`
-    Text(&'a [u8]),
+    Text(&'a &'a [u8]),
     /// `MEMO_ID`
     Id(Uint64),
     /// `MEMO_HASH`
@@ -2247,13 +2246,12 @@ impl<'a> Xdr<'a> for Memo<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::None,
-            1 => Self::Text(c.opaque(28)?),
+            1 => Self::Text({ let value = c.opaque(28)?; c.keep(arena, value)? }),
             2 => Self::Id(u64::from_be_bytes(*c.take()?)),
             3 => Self::Hash(c.take::<32>()?),
             4 => Self::Return(c.take::<32>()?),
             value => return Err(c.unknown("Memo", head, value)),
         };
-        let _ = arena;
         Ok(value)
     }
 
@@ -2341,7 +2339,7 @@ impl<'a> Xdr<'a> for LedgerBounds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PreconditionsV2<'a> {
     /// `timeBounds`
-    pub time_bounds: Option<TimeBounds>,
+    pub time_bounds: Option<&'a TimeBounds>,
     /// `ledgerBounds`
     pub ledger_bounds: Option<LedgerBounds>,
     /// `minSeqNum`
@@ -2359,7 +2357,7 @@ impl<'a> Xdr<'a> for PreconditionsV2<'a> {
     const SIZE_MIN: usize = 28;
 
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let time_bounds = if c.flag()? { Some(TimeBounds::decode(c, arena)?) } else { None };
+        let time_bounds = if c.flag()? { Some({ let value = TimeBounds::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         let ledger_bounds = if c.flag()? { Some(LedgerBounds::decode(c, arena)?) } else { None };
         let min_seq_num = if c.flag()? { Some(i64::from_be_bytes(*c.take()?)) } else { None };
         let run = c.take::<12>()?;
@@ -2440,7 +2438,7 @@ pub enum Preconditions<'a> {
     /// `PRECOND_NONE`
     None,
     /// `PRECOND_TIME`
-    Time(TimeBounds),
+    Time(&'a TimeBounds),
     /// `PRECOND_V2`
     V2(&'a PreconditionsV2<'a>),
 }
@@ -2464,7 +2462,7 @@ impl<'a> Xdr<'a> for Preconditions<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::None,
-            1 => Self::Time(TimeBounds::decode(c, arena)?),
+            1 => Self::Time({ let value = TimeBounds::decode(c, arena)?; c.keep(arena, value)? }),
             2 => Self::V2({ let value = PreconditionsV2::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("Preconditions", head, value)),
         };
@@ -2570,7 +2568,7 @@ pub enum SorobanTransactionDataExt<'a> {
     /// `v = 0`
     V0,
     /// `v = 1`
-    V1(SorobanResourcesExtV0<'a>),
+    V1(&'a SorobanResourcesExtV0<'a>),
 }
 
 impl SorobanTransactionDataExt<'_> {
@@ -2591,7 +2589,7 @@ impl<'a> Xdr<'a> for SorobanTransactionDataExt<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::V0,
-            1 => Self::V1(SorobanResourcesExtV0::decode(c, arena)?),
+            1 => Self::V1({ let value = SorobanResourcesExtV0::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("SorobanTransactionDataExt", head, value)),
         };
         Ok(value)
@@ -2690,7 +2688,7 @@ pub struct TransactionV0<'a> {
     /// `seqNum`
     pub seq_num: SequenceNumber,
     /// `timeBounds`
-    pub time_bounds: Option<TimeBounds>,
+    pub time_bounds: Option<&'a TimeBounds>,
     /// `memo`
     pub memo: Memo<'a>,
     /// `operations`
@@ -2708,7 +2706,7 @@ impl<'a> Xdr<'a> for TransactionV0<'a> {
         let source_account_ed25519 = part::<0, 32, 44>(run);
         let fee = u32::from_be_bytes(*part::<32, 4, 44>(run));
         let seq_num = i64::from_be_bytes(*part::<36, 8, 44>(run));
-        let time_bounds = if c.flag()? { Some(TimeBounds::decode(c, arena)?) } else { None };
+        let time_bounds = if c.flag()? { Some({ let value = TimeBounds::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         let memo = Memo::decode(c, arena)?;
         let operations = c.list(arena, 100, 8, |c| Spanned::<Operation>::decode(c, arena))?;
         let run = c.take::<4>()?;
@@ -3762,7 +3760,7 @@ pub enum PathPaymentStrictReceiveResult<'a> {
     /// `PATH_PAYMENT_STRICT_RECEIVE_LINE_FULL`
     LineFull,
     /// `PATH_PAYMENT_STRICT_RECEIVE_NO_ISSUER`
-    NoIssuer(Asset<'a>),
+    NoIssuer(&'a Asset<'a>),
     /// `PATH_PAYMENT_STRICT_RECEIVE_TOO_FEW_OFFERS`
     TooFewOffers,
     /// `PATH_PAYMENT_STRICT_RECEIVE_OFFER_CROSS_SELF`
@@ -3808,7 +3806,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictReceiveResult<'a> {
             -6 => Self::NoTrust,
             -7 => Self::NotAuthorized,
             -8 => Self::LineFull,
-            -9 => Self::NoIssuer(Asset::decode(c, arena)?),
+            -9 => Self::NoIssuer({ let value = Asset::decode(c, arena)?; c.keep(arena, value)? }),
             -10 => Self::TooFewOffers,
             -11 => Self::OfferCrossSelf,
             -12 => Self::OverSendmax,
@@ -3982,7 +3980,7 @@ pub enum PathPaymentStrictSendResult<'a> {
     /// `PATH_PAYMENT_STRICT_SEND_LINE_FULL`
     LineFull,
     /// `PATH_PAYMENT_STRICT_SEND_NO_ISSUER`
-    NoIssuer(Asset<'a>),
+    NoIssuer(&'a Asset<'a>),
     /// `PATH_PAYMENT_STRICT_SEND_TOO_FEW_OFFERS`
     TooFewOffers,
     /// `PATH_PAYMENT_STRICT_SEND_OFFER_CROSS_SELF`
@@ -4028,7 +4026,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictSendResult<'a> {
             -6 => Self::NoTrust,
             -7 => Self::NotAuthorized,
             -8 => Self::LineFull,
-            -9 => Self::NoIssuer(Asset::decode(c, arena)?),
+            -9 => Self::NoIssuer({ let value = Asset::decode(c, arena)?; c.keep(arena, value)? }),
             -10 => Self::TooFewOffers,
             -11 => Self::OfferCrossSelf,
             -12 => Self::UnderDestmin,
@@ -4288,7 +4286,7 @@ impl<'a> Xdr<'a> for ManageOfferSuccessResult<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManageSellOfferResult<'a> {
     /// `MANAGE_SELL_OFFER_SUCCESS`
-    Success(ManageOfferSuccessResult<'a>),
+    Success(&'a ManageOfferSuccessResult<'a>),
     /// `MANAGE_SELL_OFFER_MALFORMED`
     Malformed,
     /// `MANAGE_SELL_OFFER_SELL_NO_TRUST`
@@ -4343,7 +4341,7 @@ impl<'a> Xdr<'a> for ManageSellOfferResult<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success(ManageOfferSuccessResult::decode(c, arena)?),
+            0 => Self::Success({ let value = ManageOfferSuccessResult::decode(c, arena)?; c.keep(arena, value)? }),
             -1 => Self::Malformed,
             -2 => Self::SellNoTrust,
             -3 => Self::BuyNoTrust,
@@ -4482,7 +4480,7 @@ impl<'a> Xdr<'a> for ManageBuyOfferResultCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManageBuyOfferResult<'a> {
     /// `MANAGE_BUY_OFFER_SUCCESS`
-    Success(ManageOfferSuccessResult<'a>),
+    Success(&'a ManageOfferSuccessResult<'a>),
     /// `MANAGE_BUY_OFFER_MALFORMED`
     Malformed,
     /// `MANAGE_BUY_OFFER_SELL_NO_TRUST`
@@ -4537,7 +4535,7 @@ impl<'a> Xdr<'a> for ManageBuyOfferResult<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success(ManageOfferSuccessResult::decode(c, arena)?),
+            0 => Self::Success({ let value = ManageOfferSuccessResult::decode(c, arena)?; c.keep(arena, value)? }),
             -1 => Self::Malformed,
             -2 => Self::SellNoTrust,
             -3 => Self::BuyNoTrust,
@@ -5292,7 +5290,7 @@ impl<'a> Xdr<'a> for InflationPayout<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InflationResult<'a> {
     /// `INFLATION_SUCCESS`
-    Success(&'a [InflationPayout<'a>]),
+    Success(&'a &'a [InflationPayout<'a>]),
     /// `INFLATION_NOT_TIME`
     NotTime,
 }
@@ -5314,7 +5312,7 @@ impl<'a> Xdr<'a> for InflationResult<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success(c.list(arena, u32::MAX, 44, |c| InflationPayout::decode(c, arena))?),
+            0 => Self::Success({ let value = c.list(arena, u32::MAX, 44, |c| InflationPayout::decode(c, arena))?; c.keep(arena, value)? }),
             -1 => Self::NotTime,
             value => return Err(c.unknown("InflationResult", head, value)),
         };
@@ -5622,7 +5620,7 @@ impl<'a> Xdr<'a> for CreateClaimableBalanceResultCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateClaimableBalanceResult<'a> {
     /// `CREATE_CLAIMABLE_BALANCE_SUCCESS`
-    Success(ClaimableBalanceId<'a>),
+    Success(&'a ClaimableBalanceId<'a>),
     /// `CREATE_CLAIMABLE_BALANCE_MALFORMED`
     Malformed,
     /// `CREATE_CLAIMABLE_BALANCE_LOW_RESERVE`
@@ -5656,7 +5654,7 @@ impl<'a> Xdr<'a> for CreateClaimableBalanceResult<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success(ClaimableBalanceId::decode(c, arena)?),
+            0 => Self::Success({ let value = ClaimableBalanceId::decode(c, arena)?; c.keep(arena, value)? }),
             -1 => Self::Malformed,
             -2 => Self::LowReserve,
             -3 => Self::NoTrust,
@@ -7273,11 +7271,11 @@ pub enum OperationResultTr<'a> {
     /// `PAYMENT`
     Payment(PaymentResult),
     /// `PATH_PAYMENT_STRICT_RECEIVE`
-    PathPaymentStrictReceive(PathPaymentStrictReceiveResult<'a>),
+    PathPaymentStrictReceive(&'a PathPaymentStrictReceiveResult<'a>),
     /// `MANAGE_SELL_OFFER`
-    ManageSellOffer(ManageSellOfferResult<'a>),
+    ManageSellOffer(&'a ManageSellOfferResult<'a>),
     /// `CREATE_PASSIVE_SELL_OFFER`
-    CreatePassiveSellOffer(ManageSellOfferResult<'a>),
+    CreatePassiveSellOffer(&'a ManageSellOfferResult<'a>),
     /// `SET_OPTIONS`
     SetOptions(SetOptionsResult),
     /// `CHANGE_TRUST`
@@ -7285,19 +7283,19 @@ pub enum OperationResultTr<'a> {
     /// `ALLOW_TRUST`
     AllowTrust(AllowTrustResult),
     /// `ACCOUNT_MERGE`
-    AccountMerge(AccountMergeResult),
+    AccountMerge(&'a AccountMergeResult),
     /// `INFLATION`
-    Inflation(InflationResult<'a>),
+    Inflation(&'a InflationResult<'a>),
     /// `MANAGE_DATA`
     ManageData(ManageDataResult),
     /// `BUMP_SEQUENCE`
     BumpSequence(BumpSequenceResult),
     /// `MANAGE_BUY_OFFER`
-    ManageBuyOffer(ManageBuyOfferResult<'a>),
+    ManageBuyOffer(&'a ManageBuyOfferResult<'a>),
     /// `PATH_PAYMENT_STRICT_SEND`
-    PathPaymentStrictSend(PathPaymentStrictSendResult<'a>),
+    PathPaymentStrictSend(&'a PathPaymentStrictSendResult<'a>),
     /// `CREATE_CLAIMABLE_BALANCE`
-    CreateClaimableBalance(CreateClaimableBalanceResult<'a>),
+    CreateClaimableBalance(&'a CreateClaimableBalanceResult<'a>),
     /// `CLAIM_CLAIMABLE_BALANCE`
     ClaimClaimableBalance(ClaimClaimableBalanceResult),
     /// `BEGIN_SPONSORING_FUTURE_RESERVES`
@@ -7317,7 +7315,7 @@ pub enum OperationResultTr<'a> {
     /// `LIQUIDITY_POOL_WITHDRAW`
     LiquidityPoolWithdraw(LiquidityPoolWithdrawResult),
     /// `INVOKE_HOST_FUNCTION`
-    InvokeHostFunction(InvokeHostFunctionResult<'a>),
+    InvokeHostFunction(&'a InvokeHostFunctionResult<'a>),
     /// `EXTEND_FOOTPRINT_TTL`
     ExtendFootprintTtl(ExtendFootprintTtlResult),
     /// `RESTORE_FOOTPRINT`
@@ -7368,19 +7366,19 @@ impl<'a> Xdr<'a> for OperationResultTr<'a> {
         let value = match i32::from_be_bytes(*head) {
             0 => Self::CreateAccount(CreateAccountResult::decode(c, arena)?),
             1 => Self::Payment(PaymentResult::decode(c, arena)?),
-            2 => Self::PathPaymentStrictReceive(PathPaymentStrictReceiveResult::decode(c, arena)?),
-            3 => Self::ManageSellOffer(ManageSellOfferResult::decode(c, arena)?),
-            4 => Self::CreatePassiveSellOffer(ManageSellOfferResult::decode(c, arena)?),
+            2 => Self::PathPaymentStrictReceive({ let value = PathPaymentStrictReceiveResult::decode(c, arena)?; c.keep(arena, value)? }),
+            3 => Self::ManageSellOffer({ let value = ManageSellOfferResult::decode(c, arena)?; c.keep(arena, value)? }),
+            4 => Self::CreatePassiveSellOffer({ let value = ManageSellOfferResult::decode(c, arena)?; c.keep(arena, value)? }),
             5 => Self::SetOptions(SetOptionsResult::decode(c, arena)?),
             6 => Self::ChangeTrust(ChangeTrustResult::decode(c, arena)?),
             7 => Self::AllowTrust(AllowTrustResult::decode(c, arena)?),
-            8 => Self::AccountMerge(AccountMergeResult::decode(c, arena)?),
-            9 => Self::Inflation(InflationResult::decode(c, arena)?),
+            8 => Self::AccountMerge({ let value = AccountMergeResult::decode(c, arena)?; c.keep(arena, value)? }),
+            9 => Self::Inflation({ let value = InflationResult::decode(c, arena)?; c.keep(arena, value)? }),
             10 => Self::ManageData(ManageDataResult::decode(c, arena)?),
             11 => Self::BumpSequence(BumpSequenceResult::decode(c, arena)?),
-            12 => Self::ManageBuyOffer(ManageBuyOfferResult::decode(c, arena)?),
-            13 => Self::PathPaymentStrictSend(PathPaymentStrictSendResult::decode(c, arena)?),
-            14 => Self::CreateClaimableBalance(CreateClaimableBalanceResult::decode(c, arena)?),
+            12 => Self::ManageBuyOffer({ let value = ManageBuyOfferResult::decode(c, arena)?; c.keep(arena, value)? }),
+            13 => Self::PathPaymentStrictSend({ let value = PathPaymentStrictSendResult::decode(c, arena)?; c.keep(arena, value)? }),
+            14 => Self::CreateClaimableBalance({ let value = CreateClaimableBalanceResult::decode(c, arena)?; c.keep(arena, value)? }),
             15 => Self::ClaimClaimableBalance(ClaimClaimableBalanceResult::decode(c, arena)?),
             16 => Self::BeginSponsoringFutureReserves(BeginSponsoringFutureReservesResult::decode(c, arena)?),
             17 => Self::EndSponsoringFutureReserves(EndSponsoringFutureReservesResult::decode(c, arena)?),
@@ -7390,7 +7388,7 @@ impl<'a> Xdr<'a> for OperationResultTr<'a> {
             21 => Self::SetTrustLineFlags(SetTrustLineFlagsResult::decode(c, arena)?),
             22 => Self::LiquidityPoolDeposit(LiquidityPoolDepositResult::decode(c, arena)?),
             23 => Self::LiquidityPoolWithdraw(LiquidityPoolWithdrawResult::decode(c, arena)?),
-            24 => Self::InvokeHostFunction(InvokeHostFunctionResult::decode(c, arena)?),
+            24 => Self::InvokeHostFunction({ let value = InvokeHostFunctionResult::decode(c, arena)?; c.keep(arena, value)? }),
             25 => Self::ExtendFootprintTtl(ExtendFootprintTtlResult::decode(c, arena)?),
             26 => Self::RestoreFootprint(RestoreFootprintResult::decode(c, arena)?),
             value => return Err(c.unknown("OperationResultTr", head, value)),
@@ -7438,7 +7436,7 @@ impl<'a> Xdr<'a> for OperationResultTr<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationResult<'a> {
     /// `opINNER`
-    OpInner(OperationResultTr<'a>),
+    OpInner(&'a OperationResultTr<'a>),
     /// `opBAD_AUTH`
     OpBadAuth,
     /// `opNO_ACCOUNT`
@@ -7475,7 +7473,7 @@ impl<'a> Xdr<'a> for OperationResult<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::OpInner(OperationResultTr::decode(c, arena)?),
+            0 => Self::OpInner({ let value = OperationResultTr::decode(c, arena)?; c.keep(arena, value)? }),
             -1 => Self::OpBadAuth,
             -2 => Self::OpNoAccount,
             -3 => Self::OpNotSupported,
@@ -7630,9 +7628,9 @@ impl<'a> Xdr<'a> for TransactionResultCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InnerTransactionResultResult<'a> {
     /// `txSUCCESS`
-    TxSuccess(&'a [OperationResult<'a>]),
+    TxSuccess(&'a &'a [OperationResult<'a>]),
     /// `txFAILED`
-    TxFailed(&'a [OperationResult<'a>]),
+    TxFailed(&'a &'a [OperationResult<'a>]),
     /// `txTOO_EARLY`
     TxTooEarly,
     /// `txTOO_LATE`
@@ -7700,8 +7698,8 @@ impl<'a> Xdr<'a> for InnerTransactionResultResult<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            0 => Self::TxSuccess(c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?),
-            -1 => Self::TxFailed(c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?),
+            0 => Self::TxSuccess({ let value = c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?; c.keep(arena, value)? }),
+            -1 => Self::TxFailed({ let value = c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?; c.keep(arena, value)? }),
             -2 => Self::TxTooEarly,
             -3 => Self::TxTooLate,
             -4 => Self::TxMissingOperation,
@@ -7855,13 +7853,13 @@ impl<'a> Xdr<'a> for InnerTransactionResultPair<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionResultResult<'a> {
     /// `txFEE_BUMP_INNER_SUCCESS`
-    TxFeeBumpInnerSuccess(InnerTransactionResultPair<'a>),
+    TxFeeBumpInnerSuccess(&'a InnerTransactionResultPair<'a>),
     /// `txFEE_BUMP_INNER_FAILED`
-    TxFeeBumpInnerFailed(InnerTransactionResultPair<'a>),
+    TxFeeBumpInnerFailed(&'a InnerTransactionResultPair<'a>),
     /// `txSUCCESS`
-    TxSuccess(&'a [OperationResult<'a>]),
+    TxSuccess(&'a &'a [OperationResult<'a>]),
     /// `txFAILED`
-    TxFailed(&'a [OperationResult<'a>]),
+    TxFailed(&'a &'a [OperationResult<'a>]),
     /// `txTOO_EARLY`
     TxTooEarly,
     /// `txTOO_LATE`
@@ -7931,10 +7929,10 @@ impl<'a> Xdr<'a> for TransactionResultResult<'a> {
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
-            1 => Self::TxFeeBumpInnerSuccess(InnerTransactionResultPair::decode(c, arena)?),
-            -13 => Self::TxFeeBumpInnerFailed(InnerTransactionResultPair::decode(c, arena)?),
-            0 => Self::TxSuccess(c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?),
-            -1 => Self::TxFailed(c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?),
+            1 => Self::TxFeeBumpInnerSuccess({ let value = InnerTransactionResultPair::decode(c, arena)?; c.keep(arena, value)? }),
+            -13 => Self::TxFeeBumpInnerFailed({ let value = InnerTransactionResultPair::decode(c, arena)?; c.keep(arena, value)? }),
+            0 => Self::TxSuccess({ let value = c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?; c.keep(arena, value)? }),
+            -1 => Self::TxFailed({ let value = c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?; c.keep(arena, value)? }),
             -2 => Self::TxTooEarly,
             -3 => Self::TxTooLate,
             -4 => Self::TxMissingOperation,

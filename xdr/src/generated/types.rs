@@ -320,7 +320,7 @@ pub enum SignerKey<'a> {
     /// `SIGNER_KEY_TYPE_HASH_X`
     HashX(Uint256<'a>),
     /// `SIGNER_KEY_TYPE_ED25519_SIGNED_PAYLOAD`
-    Ed25519SignedPayload(SignerKeyEd25519SignedPayload<'a>),
+    Ed25519SignedPayload(&'a SignerKeyEd25519SignedPayload<'a>),
 }
 
 impl SignerKey<'_> {
@@ -345,7 +345,7 @@ impl<'a> Xdr<'a> for SignerKey<'a> {
             0 => Self::Ed25519(c.take::<32>()?),
             1 => Self::PreAuthTx(c.take::<32>()?),
             2 => Self::HashX(c.take::<32>()?),
-            3 => Self::Ed25519SignedPayload(SignerKeyEd25519SignedPayload::decode(c, arena)?),
+            3 => Self::Ed25519SignedPayload({ let value = SignerKeyEd25519SignedPayload::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("SignerKey", head, value)),
         };
         Ok(value)

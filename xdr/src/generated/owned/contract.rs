@@ -90,12 +90,12 @@ impl ScAddress<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::ScAddress, s::Error> {
         Ok(match self {
-            Self::Account(value) => s::ScAddress::Account(s::AccountId((*value).to_owned_xdr()?)),
+            Self::Account(value) => s::ScAddress::Account(s::AccountId((**value).to_owned_xdr()?)),
             Self::Contract(value) => s::ScAddress::Contract(s::ContractId(s::Hash(*(*value)))),
-            Self::MuxedAccount(value) => s::ScAddress::MuxedAccount((*value).to_owned_xdr()?),
-            Self::ClaimableBalance(value) => s::ScAddress::ClaimableBalance((*value).to_owned_xdr()?),
+            Self::MuxedAccount(value) => s::ScAddress::MuxedAccount((**value).to_owned_xdr()?),
+            Self::ClaimableBalance(value) => s::ScAddress::ClaimableBalance((**value).to_owned_xdr()?),
             Self::LiquidityPool(value) => s::ScAddress::LiquidityPool(s::PoolId(s::Hash(*(*value)))),
-            Self::MuxedContract(value) => s::ScAddress::MuxedContract((*value).to_owned_xdr()?),
+            Self::MuxedContract(value) => s::ScAddress::MuxedContract((**value).to_owned_xdr()?),
         })
     }
 }
@@ -116,7 +116,7 @@ impl ContractExecutable<'_> {
         Ok(match self {
             Self::Wasm(value) => s::ContractExecutable::Wasm(s::Hash(*(*value))),
             Self::StellarAsset => s::ContractExecutable::StellarAsset,
-            Self::ExternalRef(value) => s::ContractExecutable::ExternalRef((*value).to_owned_xdr()?),
+            Self::ExternalRef(value) => s::ContractExecutable::ExternalRef((**value).to_owned_xdr()?),
         })
     }
 }
@@ -135,7 +135,7 @@ impl ScContractInstance<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::ScContractInstance, s::Error> {
         Ok(s::ScContractInstance {
             executable: self.executable.to_owned_xdr()?,
-            storage: match self.storage { Some(item) => Some(s::ScMap(item.iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?)), None => None },
+            storage: match self.storage { Some(item) => Some(s::ScMap((*item).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?)), None => None },
         })
     }
 }
@@ -146,27 +146,27 @@ impl ScVal<'_> {
         Ok(match self {
             Self::Bool(value) => s::ScVal::Bool((*value)),
             Self::Void => s::ScVal::Void,
-            Self::Error(value) => s::ScVal::Error((*value).to_owned_xdr()?),
+            Self::Error(value) => s::ScVal::Error((**value).to_owned_xdr()?),
             Self::U32(value) => s::ScVal::U32((*value)),
             Self::I32(value) => s::ScVal::I32((*value)),
             Self::U64(value) => s::ScVal::U64((*value)),
             Self::I64(value) => s::ScVal::I64((*value)),
             Self::Timepoint(value) => s::ScVal::Timepoint(s::TimePoint((*value))),
             Self::Duration(value) => s::ScVal::Duration(s::Duration((*value))),
-            Self::U128(value) => s::ScVal::U128((*value).to_owned_xdr()?),
-            Self::I128(value) => s::ScVal::I128((*value).to_owned_xdr()?),
-            Self::U256(value) => s::ScVal::U256((*value).to_owned_xdr()?),
-            Self::I256(value) => s::ScVal::I256((*value).to_owned_xdr()?),
-            Self::Bytes(value) => s::ScVal::Bytes(s::ScBytes((*value).to_vec().try_into()?)),
-            Self::String(value) => s::ScVal::String(s::ScString((*value).to_vec().try_into()?)),
-            Self::Symbol(value) => s::ScVal::Symbol(s::ScSymbol((*value).to_vec().try_into()?)),
-            Self::Vec(value) => s::ScVal::Vec(match (*value) { Some(item) => Some(s::ScVec(item.iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?)), None => None }),
-            Self::Map(value) => s::ScVal::Map(match (*value) { Some(item) => Some(s::ScMap(item.iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?)), None => None }),
-            Self::Address(value) => s::ScVal::Address((*value).to_owned_xdr()?),
+            Self::U128(value) => s::ScVal::U128((**value).to_owned_xdr()?),
+            Self::I128(value) => s::ScVal::I128((**value).to_owned_xdr()?),
+            Self::U256(value) => s::ScVal::U256((**value).to_owned_xdr()?),
+            Self::I256(value) => s::ScVal::I256((**value).to_owned_xdr()?),
+            Self::Bytes(value) => s::ScVal::Bytes(s::ScBytes((**value).to_vec().try_into()?)),
+            Self::String(value) => s::ScVal::String(s::ScString((**value).to_vec().try_into()?)),
+            Self::Symbol(value) => s::ScVal::Symbol(s::ScSymbol((**value).to_vec().try_into()?)),
+            Self::Vec(value) => s::ScVal::Vec(match (*value) { Some(item) => Some(s::ScVec((*item).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?)), None => None }),
+            Self::Map(value) => s::ScVal::Map(match (*value) { Some(item) => Some(s::ScMap((*item).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?)), None => None }),
+            Self::Address(value) => s::ScVal::Address((**value).to_owned_xdr()?),
             Self::ContractInstance(value) => s::ScVal::ContractInstance((**value).to_owned_xdr()?),
             Self::LedgerKeyContractInstance => s::ScVal::LedgerKeyContractInstance,
             Self::LedgerKeyNonce(value) => s::ScVal::LedgerKeyNonce((*value).to_owned_xdr()?),
-            Self::ExecutableTag(value) => s::ScVal::ExecutableTag(s::ScString((*value).to_vec().try_into()?)),
+            Self::ExecutableTag(value) => s::ScVal::ExecutableTag(s::ScString((**value).to_vec().try_into()?)),
         })
     }
 }

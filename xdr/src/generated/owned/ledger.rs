@@ -54,9 +54,9 @@ impl StellarValueExt<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::StellarValueExt, s::Error> {
         Ok(match self {
             Self::Basic => s::StellarValueExt::Basic,
-            Self::Signed(value) => s::StellarValueExt::Signed((*value).to_owned_xdr()?),
+            Self::Signed(value) => s::StellarValueExt::Signed((**value).to_owned_xdr()?),
             Self::EmptyTxSet(value) => s::StellarValueExt::EmptyTxSet((**value).to_owned_xdr()?),
-            Self::SignedMs(value) => s::StellarValueExt::SignedMs((*value).to_owned_xdr()?),
+            Self::SignedMs(value) => s::StellarValueExt::SignedMs((**value).to_owned_xdr()?),
             Self::EmptyTxSetMs(value) => s::StellarValueExt::EmptyTxSetMs((**value).to_owned_xdr()?),
         })
     }
@@ -93,12 +93,12 @@ impl LedgerHeaderExtensionV1 {
     }
 }
 
-impl LedgerHeaderExt {
+impl LedgerHeaderExt<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::LedgerHeaderExt, s::Error> {
         Ok(match self {
             Self::V0 => s::LedgerHeaderExt::V0,
-            Self::V1(value) => s::LedgerHeaderExt::V1((*value).to_owned_xdr()?),
+            Self::V1(value) => s::LedgerHeaderExt::V1((**value).to_owned_xdr()?),
         })
     }
 }
@@ -145,7 +145,7 @@ impl LedgerUpgrade<'_> {
             Self::MaxTxSetSize(value) => s::LedgerUpgrade::MaxTxSetSize((*value)),
             Self::BaseReserve(value) => s::LedgerUpgrade::BaseReserve((*value)),
             Self::Flags(value) => s::LedgerUpgrade::Flags((*value)),
-            Self::Config(value) => s::LedgerUpgrade::Config((*value).to_owned_xdr()?),
+            Self::Config(value) => s::LedgerUpgrade::Config((**value).to_owned_xdr()?),
             Self::MaxSorobanTxSetSize(value) => s::LedgerUpgrade::MaxSorobanTxSetSize((*value)),
         })
     }
@@ -175,7 +175,7 @@ impl TxSetComponent<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::TxSetComponent, s::Error> {
         Ok(match self {
-            Self::TxsetCompTxsMaybeDiscountedFee(value) => s::TxSetComponent::TxsetCompTxsMaybeDiscountedFee((*value).to_owned_xdr()?),
+            Self::TxsetCompTxsMaybeDiscountedFee(value) => s::TxSetComponent::TxsetCompTxsMaybeDiscountedFee((**value).to_owned_xdr()?),
         })
     }
 }
@@ -184,8 +184,8 @@ impl TransactionPhase<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::TransactionPhase, s::Error> {
         Ok(match self {
-            Self::V0(value) => s::TransactionPhase::V0((*value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
-            Self::V1(value) => s::TransactionPhase::V1((*value).to_owned_xdr()?),
+            Self::V0(value) => s::TransactionPhase::V0((**value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
+            Self::V1(value) => s::TransactionPhase::V1((**value).to_owned_xdr()?),
         })
     }
 }
@@ -214,7 +214,7 @@ impl GeneralizedTransactionSet<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::GeneralizedTransactionSet, s::Error> {
         Ok(match self {
-            Self::V1(value) => s::GeneralizedTransactionSet::V1((*value).to_owned_xdr()?),
+            Self::V1(value) => s::GeneralizedTransactionSet::V1((**value).to_owned_xdr()?),
         })
     }
 }
@@ -243,7 +243,7 @@ impl TransactionHistoryEntryExt<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::TransactionHistoryEntryExt, s::Error> {
         Ok(match self {
             Self::V0 => s::TransactionHistoryEntryExt::V0,
-            Self::V1(value) => s::TransactionHistoryEntryExt::V1((*value).to_owned_xdr()?),
+            Self::V1(value) => s::TransactionHistoryEntryExt::V1((**value).to_owned_xdr()?),
         })
     }
 }
@@ -323,7 +323,7 @@ impl ScpHistoryEntry<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::ScpHistoryEntry, s::Error> {
         Ok(match self {
-            Self::V0(value) => s::ScpHistoryEntry::V0((*value).to_owned_xdr()?),
+            Self::V0(value) => s::ScpHistoryEntry::V0((**value).to_owned_xdr()?),
         })
     }
 }
@@ -424,12 +424,12 @@ impl SorobanTransactionMetaExtV1 {
     }
 }
 
-impl SorobanTransactionMetaExt {
+impl SorobanTransactionMetaExt<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::SorobanTransactionMetaExt, s::Error> {
         Ok(match self {
             Self::V0 => s::SorobanTransactionMetaExt::V0,
-            Self::V1(value) => s::SorobanTransactionMetaExt::V1((*value).to_owned_xdr()?),
+            Self::V1(value) => s::SorobanTransactionMetaExt::V1((**value).to_owned_xdr()?),
         })
     }
 }
@@ -498,7 +498,7 @@ impl TransactionMetaV4<'_> {
             tx_changes_before: s::LedgerEntryChanges(self.tx_changes_before.iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
             operations: self.operations.iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?,
             tx_changes_after: s::LedgerEntryChanges(self.tx_changes_after.iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
-            soroban_meta: match self.soroban_meta { Some(item) => Some(item.to_owned_xdr()?), None => None },
+            soroban_meta: match self.soroban_meta { Some(item) => Some((*item).to_owned_xdr()?), None => None },
             events: self.events.iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?,
             diagnostic_events: self.diagnostic_events.iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?,
         })
@@ -509,9 +509,9 @@ impl TransactionMeta<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::TransactionMeta, s::Error> {
         Ok(match self {
-            Self::V0(value) => s::TransactionMeta::V0((*value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
-            Self::V1(value) => s::TransactionMeta::V1((*value).to_owned_xdr()?),
-            Self::V2(value) => s::TransactionMeta::V2((*value).to_owned_xdr()?),
+            Self::V0(value) => s::TransactionMeta::V0((**value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
+            Self::V1(value) => s::TransactionMeta::V1((**value).to_owned_xdr()?),
+            Self::V2(value) => s::TransactionMeta::V2((**value).to_owned_xdr()?),
             Self::V3(value) => s::TransactionMeta::V3((**value).to_owned_xdr()?),
             Self::V4(value) => s::TransactionMeta::V4((**value).to_owned_xdr()?),
         })
@@ -575,12 +575,12 @@ impl LedgerCloseMetaExtV1 {
     }
 }
 
-impl LedgerCloseMetaExt {
+impl LedgerCloseMetaExt<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::LedgerCloseMetaExt, s::Error> {
         Ok(match self {
             Self::V0 => s::LedgerCloseMetaExt::V0,
-            Self::V1(value) => s::LedgerCloseMetaExt::V1((*value).to_owned_xdr()?),
+            Self::V1(value) => s::LedgerCloseMetaExt::V1((**value).to_owned_xdr()?),
         })
     }
 }

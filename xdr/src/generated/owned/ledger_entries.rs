@@ -39,8 +39,8 @@ impl Asset<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::Asset, s::Error> {
         Ok(match self {
             Self::Native => s::Asset::Native,
-            Self::CreditAlphanum4(value) => s::Asset::CreditAlphanum4((*value).to_owned_xdr()?),
-            Self::CreditAlphanum12(value) => s::Asset::CreditAlphanum12((*value).to_owned_xdr()?),
+            Self::CreditAlphanum4(value) => s::Asset::CreditAlphanum4((**value).to_owned_xdr()?),
+            Self::CreditAlphanum12(value) => s::Asset::CreditAlphanum12((**value).to_owned_xdr()?),
         })
     }
 }
@@ -86,12 +86,12 @@ impl AccountEntryExtensionV3 {
     }
 }
 
-impl AccountEntryExtensionV2Ext {
+impl AccountEntryExtensionV2Ext<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::AccountEntryExtensionV2Ext, s::Error> {
         Ok(match self {
             Self::V0 => s::AccountEntryExtensionV2Ext::V0,
-            Self::V3(value) => s::AccountEntryExtensionV2Ext::V3((*value).to_owned_xdr()?),
+            Self::V3(value) => s::AccountEntryExtensionV2Ext::V3((**value).to_owned_xdr()?),
         })
     }
 }
@@ -102,7 +102,7 @@ impl AccountEntryExtensionV2<'_> {
         Ok(s::AccountEntryExtensionV2 {
             num_sponsored: self.num_sponsored,
             num_sponsoring: self.num_sponsoring,
-            signer_sponsoring_i_ds: self.signer_sponsoring_i_ds.iter().map(|item| Ok(s::SponsorshipDescriptor(match (*item) { Some(item) => Some(s::AccountId(item.to_owned_xdr()?)), None => None }))).collect::<Result<Vec<_>, s::Error>>()?.try_into()?,
+            signer_sponsoring_i_ds: self.signer_sponsoring_i_ds.iter().map(|item| Ok(s::SponsorshipDescriptor(match (*item) { Some(item) => Some(s::AccountId((*item).to_owned_xdr()?)), None => None }))).collect::<Result<Vec<_>, s::Error>>()?.try_into()?,
             ext: self.ext.to_owned_xdr()?,
         })
     }
@@ -133,7 +133,7 @@ impl AccountEntryExt<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::AccountEntryExt, s::Error> {
         Ok(match self {
             Self::V0 => s::AccountEntryExt::V0,
-            Self::V1(value) => s::AccountEntryExt::V1((*value).to_owned_xdr()?),
+            Self::V1(value) => s::AccountEntryExt::V1((**value).to_owned_xdr()?),
         })
     }
 }
@@ -146,7 +146,7 @@ impl AccountEntry<'_> {
             balance: self.balance,
             seq_num: s::SequenceNumber(self.seq_num),
             num_sub_entries: self.num_sub_entries,
-            inflation_dest: match self.inflation_dest { Some(item) => Some(s::AccountId(item.to_owned_xdr()?)), None => None },
+            inflation_dest: match self.inflation_dest { Some(item) => Some(s::AccountId((*item).to_owned_xdr()?)), None => None },
             flags: self.flags,
             home_domain: s::String32(self.home_domain.to_vec().try_into()?),
             thresholds: s::Thresholds(*self.thresholds),
@@ -161,8 +161,8 @@ impl TrustLineAsset<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::TrustLineAsset, s::Error> {
         Ok(match self {
             Self::Native => s::TrustLineAsset::Native,
-            Self::CreditAlphanum4(value) => s::TrustLineAsset::CreditAlphanum4((*value).to_owned_xdr()?),
-            Self::CreditAlphanum12(value) => s::TrustLineAsset::CreditAlphanum12((*value).to_owned_xdr()?),
+            Self::CreditAlphanum4(value) => s::TrustLineAsset::CreditAlphanum4((**value).to_owned_xdr()?),
+            Self::CreditAlphanum12(value) => s::TrustLineAsset::CreditAlphanum12((**value).to_owned_xdr()?),
             Self::PoolShare(value) => s::TrustLineAsset::PoolShare(s::PoolId(s::Hash(*(*value)))),
         })
     }
@@ -187,17 +187,17 @@ impl TrustLineEntryExtensionV2 {
     }
 }
 
-impl TrustLineEntryV1Ext {
+impl TrustLineEntryV1Ext<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::TrustLineEntryV1Ext, s::Error> {
         Ok(match self {
             Self::V0 => s::TrustLineEntryV1Ext::V0,
-            Self::V2(value) => s::TrustLineEntryV1Ext::V2((*value).to_owned_xdr()?),
+            Self::V2(value) => s::TrustLineEntryV1Ext::V2((**value).to_owned_xdr()?),
         })
     }
 }
 
-impl TrustLineEntryV1 {
+impl TrustLineEntryV1<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::TrustLineEntryV1, s::Error> {
         Ok(s::TrustLineEntryV1 {
@@ -207,12 +207,12 @@ impl TrustLineEntryV1 {
     }
 }
 
-impl TrustLineEntryExt {
+impl TrustLineEntryExt<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::TrustLineEntryExt, s::Error> {
         Ok(match self {
             Self::V0 => s::TrustLineEntryExt::V0,
-            Self::V1(value) => s::TrustLineEntryExt::V1((*value).to_owned_xdr()?),
+            Self::V1(value) => s::TrustLineEntryExt::V1((**value).to_owned_xdr()?),
         })
     }
 }
@@ -282,8 +282,8 @@ impl ClaimPredicate<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::ClaimPredicate, s::Error> {
         Ok(match self {
             Self::Unconditional => s::ClaimPredicate::Unconditional,
-            Self::And(value) => s::ClaimPredicate::And((*value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
-            Self::Or(value) => s::ClaimPredicate::Or((*value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
+            Self::And(value) => s::ClaimPredicate::And((**value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
+            Self::Or(value) => s::ClaimPredicate::Or((**value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
             Self::Not(value) => s::ClaimPredicate::Not(match (*value) { Some(item) => Some(Box::new((*item).to_owned_xdr()?)), None => None }),
             Self::BeforeAbsoluteTime(value) => s::ClaimPredicate::BeforeAbsoluteTime((*value)),
             Self::BeforeRelativeTime(value) => s::ClaimPredicate::BeforeRelativeTime((*value)),
@@ -305,7 +305,7 @@ impl Claimant<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::Claimant, s::Error> {
         Ok(match self {
-            Self::ClaimantTypeV0(value) => s::Claimant::ClaimantTypeV0((*value).to_owned_xdr()?),
+            Self::ClaimantTypeV0(value) => s::Claimant::ClaimantTypeV0((**value).to_owned_xdr()?),
         })
     }
 }
@@ -329,12 +329,12 @@ impl ClaimableBalanceEntryExtensionV1 {
     }
 }
 
-impl ClaimableBalanceEntryExt {
+impl ClaimableBalanceEntryExt<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::ClaimableBalanceEntryExt, s::Error> {
         Ok(match self {
             Self::V0 => s::ClaimableBalanceEntryExt::V0,
-            Self::V1(value) => s::ClaimableBalanceEntryExt::V1((*value).to_owned_xdr()?),
+            Self::V1(value) => s::ClaimableBalanceEntryExt::V1((**value).to_owned_xdr()?),
         })
     }
 }
@@ -481,7 +481,7 @@ impl LedgerEntryExtensionV1<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::LedgerEntryExtensionV1, s::Error> {
         Ok(s::LedgerEntryExtensionV1 {
-            sponsoring_id: s::SponsorshipDescriptor(match self.sponsoring_id { Some(item) => Some(s::AccountId(item.to_owned_xdr()?)), None => None }),
+            sponsoring_id: s::SponsorshipDescriptor(match self.sponsoring_id { Some(item) => Some(s::AccountId((*item).to_owned_xdr()?)), None => None }),
             ext: self.ext.to_owned_xdr()?,
         })
     }
@@ -496,11 +496,11 @@ impl LedgerEntryData<'_> {
             Self::Offer(value) => s::LedgerEntryData::Offer((**value).to_owned_xdr()?),
             Self::Data(value) => s::LedgerEntryData::Data((**value).to_owned_xdr()?),
             Self::ClaimableBalance(value) => s::LedgerEntryData::ClaimableBalance((**value).to_owned_xdr()?),
-            Self::LiquidityPool(value) => s::LedgerEntryData::LiquidityPool((*value).to_owned_xdr()?),
+            Self::LiquidityPool(value) => s::LedgerEntryData::LiquidityPool((**value).to_owned_xdr()?),
             Self::ContractData(value) => s::LedgerEntryData::ContractData((**value).to_owned_xdr()?),
-            Self::ContractCode(value) => s::LedgerEntryData::ContractCode((*value).to_owned_xdr()?),
+            Self::ContractCode(value) => s::LedgerEntryData::ContractCode((**value).to_owned_xdr()?),
             Self::ConfigSetting(value) => s::LedgerEntryData::ConfigSetting((**value).to_owned_xdr()?),
-            Self::Ttl(value) => s::LedgerEntryData::Ttl((*value).to_owned_xdr()?),
+            Self::Ttl(value) => s::LedgerEntryData::Ttl((**value).to_owned_xdr()?),
         })
     }
 }
@@ -510,7 +510,7 @@ impl LedgerEntryExt<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::LedgerEntryExt, s::Error> {
         Ok(match self {
             Self::V0 => s::LedgerEntryExt::V0,
-            Self::V1(value) => s::LedgerEntryExt::V1((*value).to_owned_xdr()?),
+            Self::V1(value) => s::LedgerEntryExt::V1((**value).to_owned_xdr()?),
         })
     }
 }
@@ -625,11 +625,11 @@ impl LedgerKey<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::LedgerKey, s::Error> {
         Ok(match self {
-            Self::Account(value) => s::LedgerKey::Account((*value).to_owned_xdr()?),
-            Self::Trustline(value) => s::LedgerKey::Trustline((*value).to_owned_xdr()?),
-            Self::Offer(value) => s::LedgerKey::Offer((*value).to_owned_xdr()?),
-            Self::Data(value) => s::LedgerKey::Data((*value).to_owned_xdr()?),
-            Self::ClaimableBalance(value) => s::LedgerKey::ClaimableBalance((*value).to_owned_xdr()?),
+            Self::Account(value) => s::LedgerKey::Account((**value).to_owned_xdr()?),
+            Self::Trustline(value) => s::LedgerKey::Trustline((**value).to_owned_xdr()?),
+            Self::Offer(value) => s::LedgerKey::Offer((**value).to_owned_xdr()?),
+            Self::Data(value) => s::LedgerKey::Data((**value).to_owned_xdr()?),
+            Self::ClaimableBalance(value) => s::LedgerKey::ClaimableBalance((**value).to_owned_xdr()?),
             Self::LiquidityPool(value) => s::LedgerKey::LiquidityPool((*value).to_owned_xdr()?),
             Self::ContractData(value) => s::LedgerKey::ContractData((**value).to_owned_xdr()?),
             Self::ContractCode(value) => s::LedgerKey::ContractCode((*value).to_owned_xdr()?),
@@ -666,7 +666,7 @@ impl BucketEntry<'_> {
             Self::Liveentry(value) => s::BucketEntry::Liveentry((**value).to_owned_xdr()?),
             Self::Initentry(value) => s::BucketEntry::Initentry((**value).to_owned_xdr()?),
             Self::Deadentry(value) => s::BucketEntry::Deadentry((**value).to_owned_xdr()?),
-            Self::Metaentry(value) => s::BucketEntry::Metaentry((*value).to_owned_xdr()?),
+            Self::Metaentry(value) => s::BucketEntry::Metaentry((**value).to_owned_xdr()?),
         })
     }
 }

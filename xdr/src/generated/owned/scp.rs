@@ -31,8 +31,8 @@ impl ScpStatementPrepare<'_> {
         Ok(s::ScpStatementPrepare {
             quorum_set_hash: s::Hash(*self.quorum_set_hash),
             ballot: self.ballot.to_owned_xdr()?,
-            prepared: match self.prepared { Some(item) => Some(item.to_owned_xdr()?), None => None },
-            prepared_prime: match self.prepared_prime { Some(item) => Some(item.to_owned_xdr()?), None => None },
+            prepared: match self.prepared { Some(item) => Some((*item).to_owned_xdr()?), None => None },
+            prepared_prime: match self.prepared_prime { Some(item) => Some((*item).to_owned_xdr()?), None => None },
             n_c: self.n_c,
             n_h: self.n_h,
         })
@@ -68,9 +68,9 @@ impl ScpStatementPledges<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::ScpStatementPledges, s::Error> {
         Ok(match self {
             Self::Prepare(value) => s::ScpStatementPledges::Prepare((**value).to_owned_xdr()?),
-            Self::Confirm(value) => s::ScpStatementPledges::Confirm((*value).to_owned_xdr()?),
-            Self::Externalize(value) => s::ScpStatementPledges::Externalize((*value).to_owned_xdr()?),
-            Self::Nominate(value) => s::ScpStatementPledges::Nominate((*value).to_owned_xdr()?),
+            Self::Confirm(value) => s::ScpStatementPledges::Confirm((**value).to_owned_xdr()?),
+            Self::Externalize(value) => s::ScpStatementPledges::Externalize((**value).to_owned_xdr()?),
+            Self::Nominate(value) => s::ScpStatementPledges::Nominate((**value).to_owned_xdr()?),
         })
     }
 }

@@ -28,7 +28,7 @@ impl MuxedAccount<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::MuxedAccount, s::Error> {
         Ok(match self {
             Self::Ed25519(value) => s::MuxedAccount::Ed25519(s::Uint256(*(*value))),
-            Self::MuxedEd25519(value) => s::MuxedAccount::MuxedEd25519((*value).to_owned_xdr()?),
+            Self::MuxedEd25519(value) => s::MuxedAccount::MuxedEd25519((**value).to_owned_xdr()?),
         })
     }
 }
@@ -134,15 +134,15 @@ impl SetOptionsOp<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::SetOptionsOp, s::Error> {
         Ok(s::SetOptionsOp {
-            inflation_dest: match self.inflation_dest { Some(item) => Some(s::AccountId(item.to_owned_xdr()?)), None => None },
+            inflation_dest: match self.inflation_dest { Some(item) => Some(s::AccountId((*item).to_owned_xdr()?)), None => None },
             clear_flags: match self.clear_flags { Some(item) => Some(item), None => None },
             set_flags: match self.set_flags { Some(item) => Some(item), None => None },
             master_weight: match self.master_weight { Some(item) => Some(item), None => None },
             low_threshold: match self.low_threshold { Some(item) => Some(item), None => None },
             med_threshold: match self.med_threshold { Some(item) => Some(item), None => None },
             high_threshold: match self.high_threshold { Some(item) => Some(item), None => None },
-            home_domain: match self.home_domain { Some(item) => Some(s::String32(item.to_vec().try_into()?)), None => None },
-            signer: match self.signer { Some(item) => Some(item.to_owned_xdr()?), None => None },
+            home_domain: match self.home_domain { Some(item) => Some(s::String32((*item).to_vec().try_into()?)), None => None },
+            signer: match self.signer { Some(item) => Some((*item).to_owned_xdr()?), None => None },
         })
     }
 }
@@ -152,9 +152,9 @@ impl ChangeTrustAsset<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::ChangeTrustAsset, s::Error> {
         Ok(match self {
             Self::Native => s::ChangeTrustAsset::Native,
-            Self::CreditAlphanum4(value) => s::ChangeTrustAsset::CreditAlphanum4((*value).to_owned_xdr()?),
-            Self::CreditAlphanum12(value) => s::ChangeTrustAsset::CreditAlphanum12((*value).to_owned_xdr()?),
-            Self::PoolShare(value) => s::ChangeTrustAsset::PoolShare((*value).to_owned_xdr()?),
+            Self::CreditAlphanum4(value) => s::ChangeTrustAsset::CreditAlphanum4((**value).to_owned_xdr()?),
+            Self::CreditAlphanum12(value) => s::ChangeTrustAsset::CreditAlphanum12((**value).to_owned_xdr()?),
+            Self::PoolShare(value) => s::ChangeTrustAsset::PoolShare((**value).to_owned_xdr()?),
         })
     }
 }
@@ -185,7 +185,7 @@ impl ManageDataOp<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::ManageDataOp, s::Error> {
         Ok(s::ManageDataOp {
             data_name: s::String64(self.data_name.to_vec().try_into()?),
-            data_value: match self.data_value { Some(item) => Some(s::DataValue(item.to_vec().try_into()?)), None => None },
+            data_value: match self.data_value { Some(item) => Some(s::DataValue((*item).to_vec().try_into()?)), None => None },
         })
     }
 }
@@ -243,7 +243,7 @@ impl RevokeSponsorshipOp<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::RevokeSponsorshipOp, s::Error> {
         Ok(match self {
             Self::LedgerEntry(value) => s::RevokeSponsorshipOp::LedgerEntry((**value).to_owned_xdr()?),
-            Self::Signer(value) => s::RevokeSponsorshipOp::Signer((*value).to_owned_xdr()?),
+            Self::Signer(value) => s::RevokeSponsorshipOp::Signer((**value).to_owned_xdr()?),
         })
     }
 }
@@ -319,8 +319,8 @@ impl ContractIdPreimage<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::ContractIdPreimage, s::Error> {
         Ok(match self {
-            Self::Address(value) => s::ContractIdPreimage::Address((*value).to_owned_xdr()?),
-            Self::Asset(value) => s::ContractIdPreimage::Asset((*value).to_owned_xdr()?),
+            Self::Address(value) => s::ContractIdPreimage::Address((**value).to_owned_xdr()?),
+            Self::Asset(value) => s::ContractIdPreimage::Asset((**value).to_owned_xdr()?),
         })
     }
 }
@@ -363,7 +363,7 @@ impl HostFunction<'_> {
         Ok(match self {
             Self::InvokeContract(value) => s::HostFunction::InvokeContract((**value).to_owned_xdr()?),
             Self::CreateContract(value) => s::HostFunction::CreateContract((**value).to_owned_xdr()?),
-            Self::UploadContractWasm(value) => s::HostFunction::UploadContractWasm((*value).to_vec().try_into()?),
+            Self::UploadContractWasm(value) => s::HostFunction::UploadContractWasm((**value).to_vec().try_into()?),
             Self::CreateContractV2(value) => s::HostFunction::CreateContractV2((**value).to_owned_xdr()?),
         })
     }
@@ -478,32 +478,32 @@ impl OperationBody<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::OperationBody, s::Error> {
         Ok(match self {
-            Self::CreateAccount(value) => s::OperationBody::CreateAccount((*value).to_owned_xdr()?),
+            Self::CreateAccount(value) => s::OperationBody::CreateAccount((**value).to_owned_xdr()?),
             Self::Payment(value) => s::OperationBody::Payment((**value).to_owned_xdr()?),
             Self::PathPaymentStrictReceive(value) => s::OperationBody::PathPaymentStrictReceive((**value).to_owned_xdr()?),
             Self::ManageSellOffer(value) => s::OperationBody::ManageSellOffer((**value).to_owned_xdr()?),
             Self::CreatePassiveSellOffer(value) => s::OperationBody::CreatePassiveSellOffer((**value).to_owned_xdr()?),
             Self::SetOptions(value) => s::OperationBody::SetOptions((**value).to_owned_xdr()?),
-            Self::ChangeTrust(value) => s::OperationBody::ChangeTrust((*value).to_owned_xdr()?),
-            Self::AllowTrust(value) => s::OperationBody::AllowTrust((*value).to_owned_xdr()?),
-            Self::AccountMerge(value) => s::OperationBody::AccountMerge((*value).to_owned_xdr()?),
+            Self::ChangeTrust(value) => s::OperationBody::ChangeTrust((**value).to_owned_xdr()?),
+            Self::AllowTrust(value) => s::OperationBody::AllowTrust((**value).to_owned_xdr()?),
+            Self::AccountMerge(value) => s::OperationBody::AccountMerge((**value).to_owned_xdr()?),
             Self::Inflation => s::OperationBody::Inflation,
-            Self::ManageData(value) => s::OperationBody::ManageData((*value).to_owned_xdr()?),
+            Self::ManageData(value) => s::OperationBody::ManageData((**value).to_owned_xdr()?),
             Self::BumpSequence(value) => s::OperationBody::BumpSequence((*value).to_owned_xdr()?),
             Self::ManageBuyOffer(value) => s::OperationBody::ManageBuyOffer((**value).to_owned_xdr()?),
             Self::PathPaymentStrictSend(value) => s::OperationBody::PathPaymentStrictSend((**value).to_owned_xdr()?),
             Self::CreateClaimableBalance(value) => s::OperationBody::CreateClaimableBalance((**value).to_owned_xdr()?),
-            Self::ClaimClaimableBalance(value) => s::OperationBody::ClaimClaimableBalance((*value).to_owned_xdr()?),
-            Self::BeginSponsoringFutureReserves(value) => s::OperationBody::BeginSponsoringFutureReserves((*value).to_owned_xdr()?),
+            Self::ClaimClaimableBalance(value) => s::OperationBody::ClaimClaimableBalance((**value).to_owned_xdr()?),
+            Self::BeginSponsoringFutureReserves(value) => s::OperationBody::BeginSponsoringFutureReserves((**value).to_owned_xdr()?),
             Self::EndSponsoringFutureReserves => s::OperationBody::EndSponsoringFutureReserves,
             Self::RevokeSponsorship(value) => s::OperationBody::RevokeSponsorship((**value).to_owned_xdr()?),
             Self::Clawback(value) => s::OperationBody::Clawback((**value).to_owned_xdr()?),
-            Self::ClawbackClaimableBalance(value) => s::OperationBody::ClawbackClaimableBalance((*value).to_owned_xdr()?),
+            Self::ClawbackClaimableBalance(value) => s::OperationBody::ClawbackClaimableBalance((**value).to_owned_xdr()?),
             Self::SetTrustLineFlags(value) => s::OperationBody::SetTrustLineFlags((**value).to_owned_xdr()?),
-            Self::LiquidityPoolDeposit(value) => s::OperationBody::LiquidityPoolDeposit((*value).to_owned_xdr()?),
-            Self::LiquidityPoolWithdraw(value) => s::OperationBody::LiquidityPoolWithdraw((*value).to_owned_xdr()?),
-            Self::InvokeHostFunction(value) => s::OperationBody::InvokeHostFunction((*value).to_owned_xdr()?),
-            Self::ExtendFootprintTtl(value) => s::OperationBody::ExtendFootprintTtl((*value).to_owned_xdr()?),
+            Self::LiquidityPoolDeposit(value) => s::OperationBody::LiquidityPoolDeposit((**value).to_owned_xdr()?),
+            Self::LiquidityPoolWithdraw(value) => s::OperationBody::LiquidityPoolWithdraw((**value).to_owned_xdr()?),
+            Self::InvokeHostFunction(value) => s::OperationBody::InvokeHostFunction((**value).to_owned_xdr()?),
+            Self::ExtendFootprintTtl(value) => s::OperationBody::ExtendFootprintTtl((**value).to_owned_xdr()?),
             Self::RestoreFootprint(value) => s::OperationBody::RestoreFootprint((*value).to_owned_xdr()?),
         })
     }
@@ -513,7 +513,7 @@ impl Operation<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::Operation, s::Error> {
         Ok(s::Operation {
-            source_account: match self.source_account { Some(item) => Some(item.to_owned_xdr()?), None => None },
+            source_account: match self.source_account { Some(item) => Some((*item).to_owned_xdr()?), None => None },
             body: self.body.to_owned_xdr()?,
         })
     }
@@ -524,7 +524,7 @@ impl Memo<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::Memo, s::Error> {
         Ok(match self {
             Self::None => s::Memo::None,
-            Self::Text(value) => s::Memo::Text((*value).to_vec().try_into()?),
+            Self::Text(value) => s::Memo::Text((**value).to_vec().try_into()?),
             Self::Id(value) => s::Memo::Id((*value)),
             Self::Hash(value) => s::Memo::Hash(s::Hash(*(*value))),
             Self::Return(value) => s::Memo::Return(s::Hash(*(*value))),
@@ -556,7 +556,7 @@ impl PreconditionsV2<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::PreconditionsV2, s::Error> {
         Ok(s::PreconditionsV2 {
-            time_bounds: match self.time_bounds { Some(item) => Some(item.to_owned_xdr()?), None => None },
+            time_bounds: match self.time_bounds { Some(item) => Some((*item).to_owned_xdr()?), None => None },
             ledger_bounds: match self.ledger_bounds { Some(item) => Some(item.to_owned_xdr()?), None => None },
             min_seq_num: match self.min_seq_num { Some(item) => Some(s::SequenceNumber(item)), None => None },
             min_seq_age: s::Duration(self.min_seq_age),
@@ -571,7 +571,7 @@ impl Preconditions<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::Preconditions, s::Error> {
         Ok(match self {
             Self::None => s::Preconditions::None,
-            Self::Time(value) => s::Preconditions::Time((*value).to_owned_xdr()?),
+            Self::Time(value) => s::Preconditions::Time((**value).to_owned_xdr()?),
             Self::V2(value) => s::Preconditions::V2((**value).to_owned_xdr()?),
         })
     }
@@ -613,7 +613,7 @@ impl SorobanTransactionDataExt<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::SorobanTransactionDataExt, s::Error> {
         Ok(match self {
             Self::V0 => s::SorobanTransactionDataExt::V0,
-            Self::V1(value) => s::SorobanTransactionDataExt::V1((*value).to_owned_xdr()?),
+            Self::V1(value) => s::SorobanTransactionDataExt::V1((**value).to_owned_xdr()?),
         })
     }
 }
@@ -645,7 +645,7 @@ impl TransactionV0<'_> {
             source_account_ed25519: s::Uint256(*self.source_account_ed25519),
             fee: self.fee,
             seq_num: s::SequenceNumber(self.seq_num),
-            time_bounds: match self.time_bounds { Some(item) => Some(item.to_owned_xdr()?), None => None },
+            time_bounds: match self.time_bounds { Some(item) => Some((*item).to_owned_xdr()?), None => None },
             memo: self.memo.to_owned_xdr()?,
             operations: self.operations.iter().map(|item| Ok(item.value.to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?,
             ext: self.ext.to_owned_xdr()?,
@@ -866,7 +866,7 @@ impl PathPaymentStrictReceiveResult<'_> {
             Self::NoTrust => s::PathPaymentStrictReceiveResult::NoTrust,
             Self::NotAuthorized => s::PathPaymentStrictReceiveResult::NotAuthorized,
             Self::LineFull => s::PathPaymentStrictReceiveResult::LineFull,
-            Self::NoIssuer(value) => s::PathPaymentStrictReceiveResult::NoIssuer((*value).to_owned_xdr()?),
+            Self::NoIssuer(value) => s::PathPaymentStrictReceiveResult::NoIssuer((**value).to_owned_xdr()?),
             Self::TooFewOffers => s::PathPaymentStrictReceiveResult::TooFewOffers,
             Self::OfferCrossSelf => s::PathPaymentStrictReceiveResult::OfferCrossSelf,
             Self::OverSendmax => s::PathPaymentStrictReceiveResult::OverSendmax,
@@ -897,7 +897,7 @@ impl PathPaymentStrictSendResult<'_> {
             Self::NoTrust => s::PathPaymentStrictSendResult::NoTrust,
             Self::NotAuthorized => s::PathPaymentStrictSendResult::NotAuthorized,
             Self::LineFull => s::PathPaymentStrictSendResult::LineFull,
-            Self::NoIssuer(value) => s::PathPaymentStrictSendResult::NoIssuer((*value).to_owned_xdr()?),
+            Self::NoIssuer(value) => s::PathPaymentStrictSendResult::NoIssuer((**value).to_owned_xdr()?),
             Self::TooFewOffers => s::PathPaymentStrictSendResult::TooFewOffers,
             Self::OfferCrossSelf => s::PathPaymentStrictSendResult::OfferCrossSelf,
             Self::UnderDestmin => s::PathPaymentStrictSendResult::UnderDestmin,
@@ -930,7 +930,7 @@ impl ManageSellOfferResult<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::ManageSellOfferResult, s::Error> {
         Ok(match self {
-            Self::Success(value) => s::ManageSellOfferResult::Success((*value).to_owned_xdr()?),
+            Self::Success(value) => s::ManageSellOfferResult::Success((**value).to_owned_xdr()?),
             Self::Malformed => s::ManageSellOfferResult::Malformed,
             Self::SellNoTrust => s::ManageSellOfferResult::SellNoTrust,
             Self::BuyNoTrust => s::ManageSellOfferResult::BuyNoTrust,
@@ -951,7 +951,7 @@ impl ManageBuyOfferResult<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::ManageBuyOfferResult, s::Error> {
         Ok(match self {
-            Self::Success(value) => s::ManageBuyOfferResult::Success((*value).to_owned_xdr()?),
+            Self::Success(value) => s::ManageBuyOfferResult::Success((**value).to_owned_xdr()?),
             Self::Malformed => s::ManageBuyOfferResult::Malformed,
             Self::SellNoTrust => s::ManageBuyOfferResult::SellNoTrust,
             Self::BuyNoTrust => s::ManageBuyOfferResult::BuyNoTrust,
@@ -1049,7 +1049,7 @@ impl InflationResult<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::InflationResult, s::Error> {
         Ok(match self {
-            Self::Success(value) => s::InflationResult::Success((*value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
+            Self::Success(value) => s::InflationResult::Success((**value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
             Self::NotTime => s::InflationResult::NotTime,
         })
     }
@@ -1082,7 +1082,7 @@ impl CreateClaimableBalanceResult<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::CreateClaimableBalanceResult, s::Error> {
         Ok(match self {
-            Self::Success(value) => s::CreateClaimableBalanceResult::Success((*value).to_owned_xdr()?),
+            Self::Success(value) => s::CreateClaimableBalanceResult::Success((**value).to_owned_xdr()?),
             Self::Malformed => s::CreateClaimableBalanceResult::Malformed,
             Self::LowReserve => s::CreateClaimableBalanceResult::LowReserve,
             Self::NoTrust => s::CreateClaimableBalanceResult::NoTrust,
@@ -1258,19 +1258,19 @@ impl OperationResultTr<'_> {
         Ok(match self {
             Self::CreateAccount(value) => s::OperationResultTr::CreateAccount((*value).to_owned_xdr()?),
             Self::Payment(value) => s::OperationResultTr::Payment((*value).to_owned_xdr()?),
-            Self::PathPaymentStrictReceive(value) => s::OperationResultTr::PathPaymentStrictReceive((*value).to_owned_xdr()?),
-            Self::ManageSellOffer(value) => s::OperationResultTr::ManageSellOffer((*value).to_owned_xdr()?),
-            Self::CreatePassiveSellOffer(value) => s::OperationResultTr::CreatePassiveSellOffer((*value).to_owned_xdr()?),
+            Self::PathPaymentStrictReceive(value) => s::OperationResultTr::PathPaymentStrictReceive((**value).to_owned_xdr()?),
+            Self::ManageSellOffer(value) => s::OperationResultTr::ManageSellOffer((**value).to_owned_xdr()?),
+            Self::CreatePassiveSellOffer(value) => s::OperationResultTr::CreatePassiveSellOffer((**value).to_owned_xdr()?),
             Self::SetOptions(value) => s::OperationResultTr::SetOptions((*value).to_owned_xdr()?),
             Self::ChangeTrust(value) => s::OperationResultTr::ChangeTrust((*value).to_owned_xdr()?),
             Self::AllowTrust(value) => s::OperationResultTr::AllowTrust((*value).to_owned_xdr()?),
-            Self::AccountMerge(value) => s::OperationResultTr::AccountMerge((*value).to_owned_xdr()?),
-            Self::Inflation(value) => s::OperationResultTr::Inflation((*value).to_owned_xdr()?),
+            Self::AccountMerge(value) => s::OperationResultTr::AccountMerge((**value).to_owned_xdr()?),
+            Self::Inflation(value) => s::OperationResultTr::Inflation((**value).to_owned_xdr()?),
             Self::ManageData(value) => s::OperationResultTr::ManageData((*value).to_owned_xdr()?),
             Self::BumpSequence(value) => s::OperationResultTr::BumpSequence((*value).to_owned_xdr()?),
-            Self::ManageBuyOffer(value) => s::OperationResultTr::ManageBuyOffer((*value).to_owned_xdr()?),
-            Self::PathPaymentStrictSend(value) => s::OperationResultTr::PathPaymentStrictSend((*value).to_owned_xdr()?),
-            Self::CreateClaimableBalance(value) => s::OperationResultTr::CreateClaimableBalance((*value).to_owned_xdr()?),
+            Self::ManageBuyOffer(value) => s::OperationResultTr::ManageBuyOffer((**value).to_owned_xdr()?),
+            Self::PathPaymentStrictSend(value) => s::OperationResultTr::PathPaymentStrictSend((**value).to_owned_xdr()?),
+            Self::CreateClaimableBalance(value) => s::OperationResultTr::CreateClaimableBalance((**value).to_owned_xdr()?),
             Self::ClaimClaimableBalance(value) => s::OperationResultTr::ClaimClaimableBalance((*value).to_owned_xdr()?),
             Self::BeginSponsoringFutureReserves(value) => s::OperationResultTr::BeginSponsoringFutureReserves((*value).to_owned_xdr()?),
             Self::EndSponsoringFutureReserves(value) => s::OperationResultTr::EndSponsoringFutureReserves((*value).to_owned_xdr()?),
@@ -1280,7 +1280,7 @@ impl OperationResultTr<'_> {
             Self::SetTrustLineFlags(value) => s::OperationResultTr::SetTrustLineFlags((*value).to_owned_xdr()?),
             Self::LiquidityPoolDeposit(value) => s::OperationResultTr::LiquidityPoolDeposit((*value).to_owned_xdr()?),
             Self::LiquidityPoolWithdraw(value) => s::OperationResultTr::LiquidityPoolWithdraw((*value).to_owned_xdr()?),
-            Self::InvokeHostFunction(value) => s::OperationResultTr::InvokeHostFunction((*value).to_owned_xdr()?),
+            Self::InvokeHostFunction(value) => s::OperationResultTr::InvokeHostFunction((**value).to_owned_xdr()?),
             Self::ExtendFootprintTtl(value) => s::OperationResultTr::ExtendFootprintTtl((*value).to_owned_xdr()?),
             Self::RestoreFootprint(value) => s::OperationResultTr::RestoreFootprint((*value).to_owned_xdr()?),
         })
@@ -1291,7 +1291,7 @@ impl OperationResult<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::OperationResult, s::Error> {
         Ok(match self {
-            Self::OpInner(value) => s::OperationResult::OpInner((*value).to_owned_xdr()?),
+            Self::OpInner(value) => s::OperationResult::OpInner((**value).to_owned_xdr()?),
             Self::OpBadAuth => s::OperationResult::OpBadAuth,
             Self::OpNoAccount => s::OperationResult::OpNoAccount,
             Self::OpNotSupported => s::OperationResult::OpNotSupported,
@@ -1306,8 +1306,8 @@ impl InnerTransactionResultResult<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::InnerTransactionResultResult, s::Error> {
         Ok(match self {
-            Self::TxSuccess(value) => s::InnerTransactionResultResult::TxSuccess((*value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
-            Self::TxFailed(value) => s::InnerTransactionResultResult::TxFailed((*value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
+            Self::TxSuccess(value) => s::InnerTransactionResultResult::TxSuccess((**value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
+            Self::TxFailed(value) => s::InnerTransactionResultResult::TxFailed((**value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
             Self::TxTooEarly => s::InnerTransactionResultResult::TxTooEarly,
             Self::TxTooLate => s::InnerTransactionResultResult::TxTooLate,
             Self::TxMissingOperation => s::InnerTransactionResultResult::TxMissingOperation,
@@ -1362,10 +1362,10 @@ impl TransactionResultResult<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::TransactionResultResult, s::Error> {
         Ok(match self {
-            Self::TxFeeBumpInnerSuccess(value) => s::TransactionResultResult::TxFeeBumpInnerSuccess((*value).to_owned_xdr()?),
-            Self::TxFeeBumpInnerFailed(value) => s::TransactionResultResult::TxFeeBumpInnerFailed((*value).to_owned_xdr()?),
-            Self::TxSuccess(value) => s::TransactionResultResult::TxSuccess((*value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
-            Self::TxFailed(value) => s::TransactionResultResult::TxFailed((*value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
+            Self::TxFeeBumpInnerSuccess(value) => s::TransactionResultResult::TxFeeBumpInnerSuccess((**value).to_owned_xdr()?),
+            Self::TxFeeBumpInnerFailed(value) => s::TransactionResultResult::TxFeeBumpInnerFailed((**value).to_owned_xdr()?),
+            Self::TxSuccess(value) => s::TransactionResultResult::TxSuccess((**value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
+            Self::TxFailed(value) => s::TransactionResultResult::TxFailed((**value).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?),
             Self::TxTooEarly => s::TransactionResultResult::TxTooEarly,
             Self::TxTooLate => s::TransactionResultResult::TxTooLate,
             Self::TxMissingOperation => s::TransactionResultResult::TxMissingOperation,

@@ -39,7 +39,7 @@ impl SignerKey<'_> {
             Self::Ed25519(value) => s::SignerKey::Ed25519(s::Uint256(*(*value))),
             Self::PreAuthTx(value) => s::SignerKey::PreAuthTx(s::Uint256(*(*value))),
             Self::HashX(value) => s::SignerKey::HashX(s::Uint256(*(*value))),
-            Self::Ed25519SignedPayload(value) => s::SignerKey::Ed25519SignedPayload((*value).to_owned_xdr()?),
+            Self::Ed25519SignedPayload(value) => s::SignerKey::Ed25519SignedPayload((**value).to_owned_xdr()?),
         })
     }
 }
