@@ -5,7 +5,10 @@
 
 use std::fmt;
 
+use starmill_xdr::{AccountId, ClaimableBalanceId, ScAddress};
 use stellar_strkey::{Contract, Strkey, ed25519};
+
+use crate::transaction::account_key;
 
 /// Strkey version bytes (SEP-23), as stored in the first byte.
 pub mod version {
@@ -46,6 +49,26 @@ impl AddressBytes {
     /// A contract by its id.
     pub fn contract(id: &[u8; 32]) -> Self {
         Self::new(version::CONTRACT, id)
+    }
+
+    /// An account by its id.
+    pub fn account_id(id: &AccountId<'_>) -> Self {
+        Self::account(account_key(id))
+    }
+
+    /// Any address that a contract can name; muxed forms become the account or contract behind them.
+    pub fn sc_address(address: &ScAddress<'_>) -> Self {
+        match address {
+            ScAddress::Account(id) => Self::account_id(id),
+            ScAddress::Contract(id) => Self::contract(id),
+            ScAddress::MuxedAccount(muxed) => Self::account(muxed.ed25519),
+            ScAddress::MuxedContract(muxed) => Self::contract(muxed.contract_id),
+            ScAddress::LiquidityPool(id) => Self::new(version::LIQUIDITY_POOL, id),
+            ScAddress::ClaimableBalance(id) => {
+                let ClaimableBalanceId::ClaimableBalanceIdTypeV0(hash) = id;
+                Self::new(version::CLAIMABLE_BALANCE, hash)
+            }
+        }
     }
 
     /// The strkey text (SEP-23), for people: JSON, messages.

@@ -1,5 +1,13 @@
 //! What stands at the front of a `LedgerCloseMeta` frame: enough to order frames and to name a ledger in an error.
 
+use starmill_xdr::{Cursor, Hash, LedgerCloseMetaExt, StellarValueExt, Stop, Xdr, XdrError};
+
+use crate::error::{Fault, LedgerError};
+use crate::toid;
+
+/// Latest close time that a Postgres timestamp can hold, Unix seconds (year 294276).
+const CLOSED_AT_MAX: u64 = 9_224_318_015_999;
+
 /// Header facts of one ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LedgerHead {
@@ -19,4 +27,71 @@ pub struct LedgerHead {
     pub hash: [u8; 32],
     /// Hash of the previous ledger's header.
     pub previous_hash: [u8; 32],
+}
+
+/// Reads the head of a frame; looks at nothing behind the header.
+pub fn peek(frame: &[u8]) -> Result<LedgerHead, LedgerError> {
+    let mut cursor = Cursor::new(frame);
+    read(&mut cursor).map_err(|Stop| Fault::Xdr(cursor.error()).in_ledger(0))?.check()
+}
+
+/// Reads arm, extension and header and leaves the cursor behind the ledger header entry.
+pub(crate) fn read(c: &mut Cursor<'_>) -> Result<LedgerHead, Stop> {
+    let arm = c.take::<4>()?;
+    let close_meta_version = match i32::from_be_bytes(*arm) {
+        0 => 0,
+        1 => 1,
+        2 => 2,
+        value => return Err(c.unknown("LedgerCloseMeta", arm, value)),
+    };
+    if close_meta_version > 0 {
+        LedgerCloseMetaExt::skip(c)?;
+    }
+    let hash: Hash<'_> = c.take()?;
+    let protocol = c.u32()?;
+    let previous_hash: Hash<'_> = c.take()?;
+    c.take::<32>()?; // transaction set hash
+    let closed_at = u64::from_be_bytes(*c.take()?);
+    c.skip_list(6, 4, |c| c.opaque(128).map(|_| ()))?; // upgrades
+    StellarValueExt::skip(c)?;
+    c.take::<64>()?; // hashes of result set and bucket list
+    let sequence = c.u32()?;
+    c.take::<28>()?; // total coins, fee pool, inflation sequence, id pool
+    let base_fee = c.u32()?;
+    let base_reserve = c.u32()?;
+    c.take::<132>()?; // largest transaction set, skip list
+    starmill_xdr::LedgerHeaderExt::skip(c)?;
+    starmill_xdr::LedgerHeaderHistoryEntryExt::skip(c)?;
+    Ok(LedgerHead {
+        close_meta_version,
+        sequence,
+        protocol,
+        // Out of range times become negative here and are refused by `check`.
+        closed_at: i64::try_from(closed_at).unwrap_or(-1),
+        base_reserve,
+        base_fee,
+        hash: *hash,
+        previous_hash: *previous_hash,
+    })
+}
+
+impl LedgerHead {
+    /// Refuses a sequence or close time that rows cannot hold.
+    pub(crate) fn check(self) -> Result<Self, LedgerError> {
+        let over = |what, value, max| Err(Fault::OutOfRange { what, value, max }.in_ledger(self.sequence));
+        if self.sequence > toid::LEDGER_MAX {
+            return over("ledger sequence", self.sequence.into(), toid::LEDGER_MAX.into());
+        }
+        match u64::try_from(self.closed_at) {
+            Ok(at) if at <= CLOSED_AT_MAX => Ok(self),
+            at => over("close time", at.unwrap_or(u64::MAX), CLOSED_AT_MAX),
+        }
+    }
+}
+
+/// The error of a frame at whose front not even a header stands.
+impl From<XdrError> for LedgerError {
+    fn from(error: XdrError) -> Self {
+        Fault::Xdr(error).in_ledger(0)
+    }
 }

@@ -71,6 +71,22 @@ impl Arena {
         self.bump.try_alloc_slice_copy(values).ok().map(|kept| &*kept)
     }
 
+    /// Keeps what an iterator yields, at most the first `n_max`; `Ok(None)` when the budget is used up.
+    pub fn try_collect<T: Copy, E>(&self, n_max: usize, values: impl Iterator<Item = Result<T, E>>) -> Result<Option<&mut [T]>, E> {
+        let Ok(layout) = Layout::array::<T>(n_max) else { return Ok(None) };
+        let Ok(memory) = self.bump.try_alloc_layout(layout) else { return Ok(None) };
+        let first = memory.cast::<T>();
+        let mut n = 0;
+        for value in values.take(n_max) {
+            let value = value?;
+            // SAFETY: `first` points at memory for `n_max` values of `T`, aligned for it, and n < n_max. Nothing else knows this memory yet.
+            unsafe { first.add(n).write(value) };
+            n += 1;
+        }
+        // SAFETY: the first `n` elements are written, and only this borrow knows them; see `list` for how long the memory lives.
+        Ok(Some(unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), n) }))
+    }
+
     /// `n` elements, each made by `element` from the cursor.
     #[inline(always)]
     pub(crate) fn list<'s, 'a, T: Copy>(

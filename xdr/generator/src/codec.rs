@@ -119,9 +119,7 @@ fn checks(facts: &Facts<'_>, ty: &Type, at: usize, size: usize) -> Vec<String> {
     let n = facts.flat(ty).unwrap_or(0);
     match facts.schema.resolve(ty) {
         Type::Bool => vec![format!("boolean(c, part::<{at}, 4, {size}>(run))?;")],
-        Type::Array { element, count } => {
-            (0..*count).flat_map(|i| checks(facts, element, at + i * (n / count), size)).collect()
-        }
+        Type::Array { element, count } => (0..*count).flat_map(|i| checks(facts, element, at + i * (n / count), size)).collect(),
         Type::Ref { name } => match &facts.schema.get(name).body {
             Body::Struct { fields } => {
                 let mut offset = at;
@@ -193,10 +191,20 @@ fn emit_flat(out: &mut String, facts: &Facts<'_>, definition: &Definition) -> Re
     }
     let c = if body.contains("(c,") || body.contains("c.unknown") { "c" } else { "_" };
     let _ = writeln!(out, "impl{lives} {name}{life} {{");
-    let _ = writeln!(out, "    #[inline(always)]\n    pub(crate) fn at({c}: &mut Cursor<'_>, run: &{run_life}[u8; {size}]) -> Result<Self, Stop> {{\n{body}    }}\n}}\n");
+    let _ = writeln!(
+        out,
+        "    #[inline(always)]\n    pub(crate) fn at({c}: &mut Cursor<'_>, run: &{run_life}[u8; {size}]) -> Result<Self, Stop> {{\n{body}    }}\n}}\n"
+    );
     open_impl(out, facts, definition);
-    let _ = writeln!(out, "    #[inline(always)]\n    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {{\n        let run = c.take::<{size}>()?;\n        Self::at(c, run)\n    }}\n");
-    let _ = writeln!(out, "    #[inline(always)]\n    fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {{\n        {}\n        Ok(())\n    }}\n}}\n", skip_stmt(facts, &this)?);
+    let _ = writeln!(
+        out,
+        "    #[inline(always)]\n    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {{\n        let run = c.take::<{size}>()?;\n        Self::at(c, run)\n    }}\n"
+    );
+    let _ = writeln!(
+        out,
+        "    #[inline(always)]\n    fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {{\n        {}\n        Ok(())\n    }}\n}}\n",
+        skip_stmt(facts, &this)?
+    );
     Ok(())
 }
 
@@ -269,7 +277,11 @@ fn emit_struct(out: &mut String, facts: &Facts<'_>, definition: &Definition, fie
     if recursive {
         let _ = writeln!(out, "        c.leave();");
     }
-    let arena_unused = if out.rsplit("fn decode").next().is_some_and(|body| !body.contains("arena)") && !body.contains("arena,")) { "        let _ = arena;\n" } else { "" };
+    let arena_unused = if out.rsplit("fn decode").next().is_some_and(|body| !body.contains("arena)") && !body.contains("arena,")) {
+        "        let _ = arena;\n"
+    } else {
+        ""
+    };
     let _ = writeln!(out, "{arena_unused}        Ok(Self {{ {} }})\n    }}\n", inits.join(", "));
     let _ = writeln!(out, "    fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {{");
     if recursive {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde as _;
 use heck as _;
+use serde as _;
 use serde_json as _;
 use starmill_xdr_generator::{definitions_path, generate};
 

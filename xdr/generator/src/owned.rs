@@ -76,5 +76,8 @@ pub(crate) fn emit(out: &mut String, facts: &Facts<'_>, definition: &Definition)
         }
         _ => return,
     }
-    let _ = writeln!(out, "impl {name}{life} {{\n    /// The owned value of stellar-xdr.\n    pub fn to_owned_xdr(&self) -> Result<s::{name}, s::Error> {{\n{body}    }}\n}}\n");
+    let _ = writeln!(
+        out,
+        "impl {name}{life} {{\n    /// The owned value of stellar-xdr.\n    pub fn to_owned_xdr(&self) -> Result<s::{name}, s::Error> {{\n{body}    }}\n}}\n"
+    );
 }

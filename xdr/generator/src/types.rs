@@ -91,7 +91,10 @@ pub(crate) fn emit(out: &mut String, facts: &Facts<'_>, definition: &Definition)
             let _ = writeln!(out, "    /// Every member, in the order of the definition.");
             let all: Vec<_> = members.iter().map(|m| format!("Self::{}", variant_name(&m.name, member_prefix))).collect();
             let _ = writeln!(out, "    pub const ALL: [Self; {}] = [{}];\n", all.len(), all.join(", "));
-            let _ = writeln!(out, "    /// The name in the protocol's definitions.\n    pub fn name(self) -> &'static str {{\n        match self {{");
+            let _ = writeln!(
+                out,
+                "    /// The name in the protocol's definitions.\n    pub fn name(self) -> &'static str {{\n        match self {{"
+            );
             for m in members {
                 let _ = writeln!(out, "            Self::{} => {:?},", variant_name(&m.name, member_prefix), m.name);
             }
@@ -130,7 +133,11 @@ fn emit_union(out: &mut String, facts: &Facts<'_>, definition: &Definition, disc
     let by_enum = matches!(facts.schema.resolve(&discriminant.ty), Type::Ref { .. });
     let disc = if by_enum { rust_type(facts, &discriminant.ty) } else { "i32".into() };
     let life = if life.is_empty() { "" } else { "<'_>" };
-    let _ = writeln!(out, "impl {name}{life} {{\n    /// The discriminant `{}`.\n    pub fn discriminant(&self) -> {disc} {{\n        match self {{", discriminant.name);
+    let _ = writeln!(
+        out,
+        "impl {name}{life} {{\n    /// The discriminant `{}`.\n    pub fn discriminant(&self) -> {disc} {{\n        match self {{",
+        discriminant.name
+    );
     for arm in arms {
         for case in &arm.cases {
             let variant = case_variant(facts, discriminant, case);

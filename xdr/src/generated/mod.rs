@@ -22,12 +22,12 @@ mod types;
 #[rustfmt::skip]
 mod owned;
 
-pub use scp::*;
-pub use contract_config_setting::*;
 pub use contract::*;
+pub use contract_config_setting::*;
 pub use exporter::*;
-pub use ledger_entries::*;
 pub use ledger::*;
+pub use ledger_entries::*;
+pub use scp::*;
 pub use transaction::*;
 pub use types::*;
 

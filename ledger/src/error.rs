@@ -1,0 +1,100 @@
+//! Why a ledger cannot be processed, and where in it.
+
+use starmill_xdr::XdrError;
+use thiserror::Error;
+
+/// A fault and its place. One line, with a stable [`LedgerError::code`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{place}: {fault}", place = self.place())]
+pub struct LedgerError {
+    /// Ledger sequence; 0 when even that could not be read.
+    pub ledger: u32,
+    /// Transaction, 1-based in apply order.
+    pub transaction: Option<u32>,
+    /// Operation, 0-based in its transaction.
+    pub operation: Option<u32>,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What is wrong with a ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// The bytes are not what they should be.
+    #[error("{0}")]
+    Xdr(#[from] XdrError),
+    /// A result names a transaction that is not in the transaction set.
+    #[error("result for transaction {} but no such envelope in the transaction set", hex(.0))]
+    UnknownTransactionHash([u8; 32]),
+    /// No result fits any envelope: the ledger belongs to another network.
+    #[error("no transaction hash fits the passphrase {passphrase:?}; give the ledger's own network with --network")]
+    NetworkMismatch {
+        /// The passphrase that was tried.
+        passphrase: String,
+    },
+    /// An UPDATED or REMOVED change without the state before it.
+    #[error("change {index} of the operation's meta is UPDATED or REMOVED without STATE or RESTORED before it")]
+    ChangeWithoutState {
+        /// Position in the raw list.
+        index: usize,
+    },
+    /// A sequence number, count or time that no row can hold.
+    #[error("{what} is {value}, over the largest that a row can hold ({max})")]
+    OutOfRange {
+        /// What it is.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// The largest allowed.
+        max: u64,
+    },
+    /// Fee arithmetic that would go below zero or over 64 bits (differences from the reference: docs/rows.md).
+    #[error("fee arithmetic of the transaction does not fit: {0}")]
+    Fee(&'static str),
+}
+
+impl Fault {
+    /// A stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Xdr(error) => error.code(),
+            Self::UnknownTransactionHash(_) => "unknown-transaction-hash",
+            Self::NetworkMismatch { .. } => "network-mismatch",
+            Self::ChangeWithoutState { .. } => "change-without-state",
+            Self::OutOfRange { .. } => "out-of-range",
+            Self::Fee(_) => "fee-arithmetic",
+        }
+    }
+
+    /// The fault as an error of a whole ledger.
+    pub fn in_ledger(self, ledger: u32) -> LedgerError {
+        LedgerError { ledger, transaction: None, operation: None, fault: self }
+    }
+
+    /// The fault as an error of one transaction, 1-based.
+    pub fn in_transaction(self, ledger: u32, transaction: u32) -> LedgerError {
+        LedgerError { ledger, transaction: Some(transaction), operation: None, fault: self }
+    }
+}
+
+impl LedgerError {
+    /// A stable name for programs.
+    pub fn code(&self) -> &'static str {
+        self.fault.code()
+    }
+
+    fn place(&self) -> String {
+        let mut place = if self.ledger == 0 { "ledger of unknown sequence".to_owned() } else { format!("ledger {}", self.ledger) };
+        if let Some(transaction) = self.transaction {
+            place += &format!(", transaction {transaction}");
+        }
+        if let Some(operation) = self.operation {
+            place += &format!(", operation {operation}");
+        }
+        place
+    }
+}
+
+fn hex(bytes: &[u8; 32]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
