@@ -6,6 +6,7 @@
 pub mod address;
 pub mod changes;
 pub mod contract_id;
+pub mod coverage;
 pub mod envelope;
 pub mod error;
 pub mod head;
@@ -19,6 +20,7 @@ pub mod transaction;
 
 pub use address::AddressBytes;
 pub use changes::Change;
+pub use coverage::Coverage;
 pub use error::{Fault, LedgerError};
 pub use head::{LedgerHead, peek};
 pub use network::Network;

@@ -2,6 +2,7 @@
 //!
 //! A sink takes batches of whole ledgers, in any order but each ledger once, and makes each batch durable or leaves no trace of it.
 
+use crate::Coverage;
 use crate::rows::{LedgerRow, Rows};
 
 /// Whole ledgers and their rows, committed together.
@@ -39,8 +40,8 @@ pub trait Sink: Send {
     /// Why a batch could not be kept.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Whether this ledger's rows are durable already. Such a ledger is not processed again.
-    fn covers(&self, sequence: u32) -> bool;
+    /// The ledgers whose rows are durable already. They are not processed again.
+    fn coverage(&self) -> Coverage;
 
     /// Makes the batch durable as a whole. After an error nothing of it is visible.
     fn commit(&mut self, batch: &mut Batch<Self::Rows>) -> Result<(), Self::Error>;

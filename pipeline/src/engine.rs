@@ -1,0 +1,165 @@
+//! The CPU part of the route: frames in, rows out.
+//!
+//! Several ledgers at once go side by side over the threads, each on one; a single ledger with enough transactions is split into contiguous
+//! chunks. Either way rows come out in the order of frames and transactions. Buffers and arenas are kept from ledger to ledger.
+
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use starmill_ledger::rows::{LedgerRow, Rows};
+use starmill_ledger::{LedgerError, Network, PairedLedger, Skim, Transaction};
+use starmill_xdr::{Arena, ArenaPool};
+
+use crate::stage;
+
+/// Turns transactions into rows.
+pub trait Process: Sync {
+    /// Memory kept from one transaction to the next.
+    type Scratch: Default + Send;
+
+    /// Writes all rows of one transaction.
+    fn process<'a, R: Rows>(
+        &self,
+        transaction: &Transaction<'a>,
+        arena: &'a Arena,
+        scratch: &mut Self::Scratch,
+        rows: &mut R,
+    ) -> Result<(), LedgerError>;
+}
+
+/// Fewest transactions that are worth a chunk of their own.
+const CHUNK_MIN: usize = 32;
+
+/// Skims, hashes and processes ledgers of one network.
+#[derive(Debug)]
+pub struct Engine<P: Process, R> {
+    network: Network,
+    processor: P,
+    pool: Option<ThreadPool>,
+    threads: usize,
+    arenas: ArenaPool,
+    work: Mutex<Vec<Work<P::Scratch>>>,
+    spare: Mutex<Vec<R>>,
+}
+
+/// What one worker needs for a ledger.
+#[derive(Debug, Default)]
+struct Work<S> {
+    skim: Skim,
+    hashes: Vec<[u8; 32]>,
+    scratch: S,
+}
+
+impl<P: Process, R: Rows> Engine<P, R> {
+    /// An engine on `threads` threads of its own; on the caller's alone when that is one or less, or when no thread can be started.
+    pub fn new(network: Network, processor: P, threads: usize) -> Self {
+        let pool = if threads > 1 {
+            ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("starmill-process-{i}")).build().ok()
+        } else {
+            None
+        };
+        let threads = pool.as_ref().map_or(1, ThreadPool::current_num_threads);
+        Self { network, processor, pool, threads, arenas: ArenaPool::new(threads + 1), work: Mutex::default(), spare: Mutex::default() }
+    }
+
+    /// The network whose ledgers it reads.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// How many threads it works on.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Appends the rows of a ledger to `rows`. After an error `rows` may hold a part of the ledger.
+    pub fn ledger(&self, frame: &[u8], rows: &mut R) -> Result<LedgerRow, LedgerError> {
+        match &self.pool {
+            Some(pool) => pool.install(|| self.one(frame, self.threads, rows)),
+            None => self.one(frame, 1, rows),
+        }
+    }
+
+    /// Appends the rows of each ledger to `rows`, in the order of the frames, until one fails.
+    ///
+    /// Returns the lines of the ledgers that went well and the error of the first that did not. Of that one and those after it nothing is in
+    /// `rows`.
+    pub fn ledgers<F: AsRef<[u8]> + Sync>(&self, frames: &[F], rows: &mut R) -> (Vec<LedgerRow>, Option<LedgerError>) {
+        let made: Vec<Result<(LedgerRow, R), LedgerError>> = match &self.pool {
+            Some(pool) if frames.len() >= self.threads => {
+                pool.install(|| frames.par_iter().with_max_len(1).map(|frame| self.apart(frame.as_ref(), 1)).collect())
+            }
+            Some(pool) => pool.install(|| frames.iter().map(|frame| self.apart(frame.as_ref(), self.threads)).collect()),
+            None => frames.iter().map(|frame| self.apart(frame.as_ref(), 1)).collect(),
+        };
+        let mut done = Vec::with_capacity(made.len());
+        for ledger in made {
+            match ledger {
+                Ok((line, mut chunk)) => {
+                    done.push(line);
+                    rows.append(&mut chunk);
+                    self.recycle(chunk);
+                }
+                Err(error) => return (done, Some(error)),
+            }
+        }
+        (done, None)
+    }
+
+    fn apart(&self, frame: &[u8], threads: usize) -> Result<(LedgerRow, R), LedgerError> {
+        let mut rows = self.spare_rows();
+        let line = self.one(frame, threads, &mut rows)?;
+        Ok((line, rows))
+    }
+
+    /// One ledger, on up to `threads` threads of the pool that this runs in.
+    fn one(&self, frame: &[u8], threads: usize, rows: &mut R) -> Result<LedgerRow, LedgerError> {
+        let mut work = lock(&self.work).pop().unwrap_or_default();
+        let line = self.with_work(frame, threads, &mut work, rows);
+        lock(&self.work).push(work);
+        line
+    }
+
+    fn with_work(&self, frame: &[u8], threads: usize, work: &mut Work<P::Scratch>, rows: &mut R) -> Result<LedgerRow, LedgerError> {
+        let head = stage::skim::skim(frame, &mut work.skim)?;
+        let line = stage::skim::ledger_row(&head, &work.skim);
+        stage::hash::hash(&self.network, frame, &work.skim, threads, &mut work.hashes);
+        let pairs = stage::hash::pair(&self.network, frame, &head, &work.skim, &work.hashes)?;
+        let ledger = PairedLedger { network: &self.network, head: &head, frame, skim: &work.skim, pairs: &pairs };
+        rows.ledger(&line);
+        let count = work.skim.transactions.len();
+        let chunk = count.div_ceil(threads.max(1)).max(CHUNK_MIN);
+        if threads <= 1 || count <= chunk {
+            let mut arena = self.arenas.lease();
+            stage::process::process(&self.processor, &ledger, 0..count, &mut arena, &mut work.scratch, rows)?;
+            return Ok(line);
+        }
+        let chunks = (0..count.div_ceil(chunk)).into_par_iter().with_max_len(1).map(|i| {
+            let mut rows = self.spare_rows();
+            let mut arena = self.arenas.lease();
+            let range = i * chunk..count.min((i + 1) * chunk);
+            let mut scratch = P::Scratch::default();
+            stage::process::process(&self.processor, &ledger, range, &mut arena, &mut scratch, &mut rows).map(|()| rows)
+        });
+        stage::fold::fold(chunks.collect(), rows, |emptied| self.recycle(emptied))?;
+        Ok(line)
+    }
+
+    fn spare_rows(&self) -> R {
+        lock(&self.spare).pop().unwrap_or_default()
+    }
+
+    fn recycle(&self, mut rows: R) {
+        rows.clear();
+        let mut spare = lock(&self.spare);
+        if spare.len() <= self.threads * 4 {
+            spare.push(rows);
+        }
+    }
+}
+
+/// Buffers behind these locks are valid whatever the thread before was doing when it panicked: users clear them first.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
