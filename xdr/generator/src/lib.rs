@@ -79,6 +79,7 @@ pub fn generate(definitions: &str) -> Result<BTreeMap<String, String>, String> {
         }
         modules.push(module);
     }
+    modules.sort();
     files.insert("mod.rs".into(), root(&modules));
     files.insert("owned/mod.rs".into(), owned_root(&modules, &files));
     Ok(files)

@@ -3,17 +3,17 @@
 #![allow(clippy::all, clippy::pedantic)]
 
 #[rustfmt::skip]
-mod scp;
+mod contract;
 #[rustfmt::skip]
 mod contract_config_setting;
 #[rustfmt::skip]
-mod contract;
-#[rustfmt::skip]
 mod exporter;
+#[rustfmt::skip]
+mod ledger;
 #[rustfmt::skip]
 mod ledger_entries;
 #[rustfmt::skip]
-mod ledger;
+mod scp;
 #[rustfmt::skip]
 mod transaction;
 #[rustfmt::skip]
