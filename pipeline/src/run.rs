@@ -4,9 +4,9 @@
 //! made and the one after that is read. Every ledger's rows are committed once and whole, in the order of the source. On a stop request or an
 //! error the ledgers before it are committed, and nothing after.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, bounded};
@@ -28,8 +28,10 @@ pub struct Input {
     pub sequence: u32,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// File and item, for messages.
-    pub origin: String,
+    /// The file, for messages.
+    pub path: Arc<Path>,
+    /// Which ledger of the file, from 1.
+    pub item: u64,
 }
 
 impl AsRef<[u8]> for Input {
@@ -92,12 +94,14 @@ pub enum RunError<S, K> {
     #[error(transparent)]
     Source(S),
     /// A ledger cannot be processed.
-    #[error("{error}, read from {origin}")]
+    #[error("{error}, read from {path}, item {item}", path = path.display())]
     Ledger {
         /// Why, and where in the ledger.
         error: LedgerError,
-        /// Where the ledger is from.
-        origin: String,
+        /// The file that the ledger is from.
+        path: Arc<Path>,
+        /// Which ledger of the file, from 1.
+        item: u64,
         /// The network as which it was read.
         network: Network,
     },
@@ -258,7 +262,12 @@ impl<P: Process, R: Rows> Maker<'_, P, R> {
         let failed = group.drain(..).nth(lines.len());
         batch.ledgers.extend(lines);
         if let (Some(error), Some(input)) = (error, failed) {
-            return Err(Halt::Error(RunError::Ledger { error, origin: input.origin, network: self.engine.network().clone() }));
+            return Err(Halt::Error(RunError::Ledger {
+                error,
+                path: input.path,
+                item: input.item,
+                network: self.engine.network().clone(),
+            }));
         }
         if self.limits.batch.reached(batch) || (batches.is_empty() && !batch.ledgers.is_empty()) {
             let full = std::mem::replace(batch, self.empty.try_recv().unwrap_or_default());
