@@ -1,0 +1,1 @@
+//! `starmill status`: coverage, gaps, rows and sizes.
