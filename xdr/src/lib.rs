@@ -15,11 +15,13 @@
 pub mod arena;
 pub mod cursor;
 mod error;
+pub mod frame;
 mod generated;
 
 pub use arena::{Arena, ArenaPool};
 pub use cursor::{Cursor, DEPTH_MAX};
 pub use error::{Stop, XdrError};
+pub use frame::{FrameBuf, FrameError, FrameReader, FrameSlice};
 pub use generated::*;
 
 /// A type that XDR bytes can be read as.

@@ -1,0 +1,155 @@
+//! Base64 text (RFC 4648, standard alphabet) as a stream of bytes.
+//!
+//! White space counts for nothing, so lines may be cut anywhere. Padding ends a piece and another may follow, so one item a line is the
+//! same as the items behind each other.
+
+use std::io::{self, BufRead, Read};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use thiserror::Error;
+
+/// Symbols decoded at once; a multiple of 4.
+const SYMBOLS: usize = 4 << 10;
+
+/// Text that is not base64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("not base64 at byte {offset}: {reason}")]
+pub(super) struct Base64Error {
+    /// Where in the text.
+    pub(super) offset: u64,
+    /// What is wrong.
+    pub(super) reason: &'static str,
+}
+
+/// Whether a front has nothing that base64 text has not. False for an empty front.
+pub(super) fn could_be_base64(front: &[u8]) -> bool {
+    !front.is_empty() && front.iter().all(|b| is_symbol(*b) || b.is_ascii_whitespace())
+}
+
+fn is_symbol(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+}
+
+/// Decodes what a reader gives.
+pub(super) struct Base64Text<R> {
+    reader: R,
+    /// Bytes of text read.
+    offset: u64,
+    symbols: Vec<u8>,
+    decoded: Vec<u8>,
+    used: usize,
+}
+
+impl<R: BufRead> Base64Text<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self { reader, offset: 0, symbols: Vec::with_capacity(SYMBOLS), decoded: Vec::new(), used: 0 }
+    }
+
+    /// Decodes some more text into `decoded`; leaves it empty only at the end.
+    fn refill(&mut self) -> io::Result<()> {
+        self.decoded.clear();
+        self.used = 0;
+        while self.decoded.is_empty() {
+            let text = self.reader.fill_buf()?;
+            if text.is_empty() {
+                return if self.symbols.is_empty() { Ok(()) } else { Err(self.error("the text ends inside a group of 4 characters")) };
+            }
+            let n = take_symbols(text, &mut self.symbols);
+            let foreign = self.symbols.pop_if(|last| !is_symbol(*last)).is_some();
+            self.reader.consume(n);
+            self.offset += n as u64;
+            if foreign {
+                self.offset -= 1;
+                return Err(self.error("a character that is not base64"));
+            }
+            self.decode()?;
+        }
+        Ok(())
+    }
+
+    /// Decodes the whole groups of 4.
+    fn decode(&mut self) -> io::Result<()> {
+        let whole = self.symbols.len() & !3;
+        let groups = self.symbols.get(..whole).unwrap_or_default();
+        if STANDARD.decode_vec(groups, &mut self.decoded).is_err() {
+            return Err(self.error("padding or its last bits are wrong"));
+        }
+        self.symbols.drain(..whole);
+        Ok(())
+    }
+
+    fn error(&self, reason: &'static str) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, Base64Error { offset: self.offset, reason })
+    }
+}
+
+/// Takes symbols until there are enough of them, until padding ends a piece, or up to and with a foreign character; returns how many bytes of
+/// text were used.
+fn take_symbols(text: &[u8], symbols: &mut Vec<u8>) -> usize {
+    for (i, byte) in text.iter().enumerate() {
+        if byte.is_ascii_whitespace() {
+            continue;
+        }
+        symbols.push(*byte);
+        let piece_ends = *byte == b'=' && symbols.len().is_multiple_of(4);
+        if piece_ends || symbols.len() >= SYMBOLS || !is_symbol(*byte) {
+            return i + 1;
+        }
+    }
+    text.len()
+}
+
+impl<R: BufRead> Read for Base64Text<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.used == self.decoded.len() {
+            self.refill()?;
+        }
+        let n = self.decoded.get(self.used..).unwrap_or_default().read(buf)?;
+        self.used += n;
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Read};
+
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::{Base64Error, Base64Text, could_be_base64};
+
+    fn read(text: &str, chunk: usize) -> Result<Vec<u8>, Base64Error> {
+        let mut out = Vec::new();
+        match Base64Text::new(BufReader::with_capacity(chunk, text.as_bytes())).read_to_end(&mut out) {
+            Ok(_) => Ok(out),
+            Err(error) => Err(*error.get_ref().unwrap().downcast_ref::<Base64Error>().unwrap()),
+        }
+    }
+
+    #[test]
+    fn lines_white_space_and_pieces_count_for_nothing() {
+        let bytes: Vec<u8> = (0..30_001).map(|i| u8::try_from(i % 251).unwrap()).collect();
+        let whole = STANDARD.encode(&bytes);
+        let wrapped: Vec<&str> = whole.as_bytes().chunks(77).map(|line| std::str::from_utf8(line).unwrap()).collect();
+        let pieces: String = bytes.chunks(1_000).flat_map(|piece| [STANDARD.encode(piece), "\r\n".to_owned()]).collect();
+        for text in [whole.clone(), wrapped.join("\n"), format!("\n \t{whole}\n\n"), pieces] {
+            for chunk in [1, 7, 4096, 100_000] {
+                assert_eq!(read(&text, chunk).unwrap(), bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_base64_is_named_with_its_place() {
+        for chunk in [1, 100] {
+            assert_eq!(read("AAAA\nAA*A", chunk).unwrap_err(), Base64Error { offset: 7, reason: "a character that is not base64" });
+            assert_eq!(read("AAAA\nAA", chunk).unwrap_err().reason, "the text ends inside a group of 4 characters");
+            assert_eq!(read("AAAA\nA=AA", chunk).unwrap_err().reason, "padding or its last bits are wrong");
+            assert_eq!(read("AAB=", chunk).unwrap_err().reason, "padding or its last bits are wrong");
+        }
+        assert!(could_be_base64(b"AA +/=\n"));
+        assert!(!could_be_base64(b"{}") && !could_be_base64(b"") && !could_be_base64(&[0, 0, 0, 1]));
+    }
+}
