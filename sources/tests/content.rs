@@ -9,8 +9,8 @@ use thiserror as _;
 mod common;
 
 use std::fs;
-use std::io;
-use std::process::Command;
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
 
 use common::*;
 use starmill_sources::{FileLedgers, Frame, Options, SourceError, Sources};
@@ -210,4 +210,35 @@ fn no_garbage_makes_it_panic_or_run_on() {
         let noise: Vec<u8> = (0..random() % 600).map(|_| u8::try_from(random() % 256).unwrap()).collect();
         assert!(read(&noise, options).is_err());
     }
+}
+
+/// What [`standard_input_is_a_source_like_any_other`] runs in a process of its own.
+#[test]
+#[ignore = "reads standard input"]
+fn child_that_reads_standard_input() {
+    let frames: Result<Vec<Frame>, SourceError> = Sources::open(&["-".into()], Options::default()).and_then(Iterator::collect);
+    match frames {
+        Ok(frames) => println!("ledgers: {:?}", sequences(&frames)),
+        Err(error) => println!("error: {error}"),
+    }
+}
+
+#[test]
+fn standard_input_is_a_source_like_any_other() {
+    let said = |input: Vec<u8>| {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child_that_reads_standard_input", "--ignored", "--nocapture"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(&input).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    for input in [framed(&[11, 12, 13]), zst(&framed(&[11, 12, 13])), base64(&batch(&[11, 12, 13]))] {
+        assert!(said(input).contains("ledgers: [11, 12, 13]"));
+    }
+    let gap = format!("error: standard input, item 2 at byte {}: ledgers 12 to 12 are missing", framed(&[11]).len());
+    assert!(said(framed(&[11, 13])).contains(&gap));
+    assert!(said(Vec::new()).contains("error: standard input: is empty"));
 }

@@ -2,7 +2,8 @@
 
 use std::io::Read;
 
-use starmill_xdr::XdrError;
+use starmill_xdr::frame::CAPACITY_CEILING;
+use starmill_xdr::{FrameError, XdrError};
 
 use super::ledger_error;
 use crate::ErrorKind;
@@ -21,11 +22,13 @@ pub(crate) struct Window {
     offset: u64,
     ended: bool,
     value_bytes_max: u64,
+    /// Length of the value before.
+    previous: usize,
 }
 
 impl Window {
     pub(super) fn new(reader: Peek<Reader>, value_bytes_max: u64) -> Self {
-        Self { reader, bytes: Vec::new(), used: 0, offset: 0, ended: false, value_bytes_max }
+        Self { reader, bytes: Vec::new(), used: 0, offset: 0, ended: false, value_bytes_max, previous: 0 }
     }
 
     /// Where the next value begins.
@@ -50,7 +53,12 @@ impl Window {
         self.bytes.drain(..self.used);
         self.used = 0;
         let step = self.bytes.len().max(STEP);
-        self.bytes.try_reserve_exact(step).map_err(|_| ErrorKind::LedgerTooLarge { max: self.bytes.len() as u64 })?;
+        let bytes = self.bytes.len() + step;
+        if bytes < CAPACITY_CEILING {
+            // What one giant needed is given back.
+            self.bytes.shrink_to(CAPACITY_CEILING);
+        }
+        self.bytes.try_reserve_exact(step).map_err(|_| ErrorKind::Frame(FrameError::Memory { offset: self.offset, bytes }))?;
         let got = self.reader.by_ref().take(step as u64).read_to_end(&mut self.bytes).map_err(error_kind)?;
         self.ended = got < step;
         Ok(())
@@ -66,6 +74,8 @@ impl Window {
 
     /// The bytes of the next value, of which `length_of` says how long it is, or that it is cut off.
     pub(super) fn value(&mut self, length_of: impl Fn(&[u8]) -> Result<usize, XdrError>) -> Result<Vec<u8>, ErrorKind> {
+        // A value is likely as long as the one before; most are then stepped over only once.
+        self.ensure(self.previous)?;
         loop {
             let max = self.value_bytes_max;
             match length_of(self.rest()) {
@@ -81,6 +91,7 @@ impl Window {
     /// Gives out `n` bytes, the window itself when there is nothing else in it.
     fn give(&mut self, n: usize) -> Vec<u8> {
         self.offset += n as u64;
+        self.previous = n;
         if self.used == 0 && n == self.bytes.len() {
             return std::mem::take(&mut self.bytes);
         }

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use thiserror::Error;
 
 /// Symbols decoded at once; a multiple of 4.
-const SYMBOLS: usize = 4 << 10;
+const SYMBOLS: usize = 16 << 10;
 
 /// Text that is not base64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -28,7 +28,7 @@ pub(super) fn could_be_base64(front: &[u8]) -> bool {
 }
 
 fn is_symbol(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+    PLAIN[usize::from(byte)] || byte == b'='
 }
 
 /// Decodes what a reader gives.
@@ -87,18 +87,39 @@ impl<R: BufRead> Base64Text<R> {
 /// Takes symbols until there are enough of them, until padding ends a piece, or up to and with a foreign character; returns how many bytes of
 /// text were used.
 fn take_symbols(text: &[u8], symbols: &mut Vec<u8>) -> usize {
-    for (i, byte) in text.iter().enumerate() {
+    let mut used = 0;
+    while let Some(rest) = text.get(used..).filter(|rest| !rest.is_empty()) {
+        let room = SYMBOLS.saturating_sub(symbols.len());
+        let run = rest.iter().take(room).position(|b| !PLAIN[usize::from(*b)]).unwrap_or(room.min(rest.len()));
+        let (plain, rest) = rest.split_at(run);
+        symbols.extend_from_slice(plain);
+        used += run;
+        if symbols.len() >= SYMBOLS {
+            return used;
+        }
+        let Some(byte) = rest.first() else { return used };
+        used += 1;
         if byte.is_ascii_whitespace() {
             continue;
         }
         symbols.push(*byte);
-        let piece_ends = *byte == b'=' && symbols.len().is_multiple_of(4);
-        if piece_ends || symbols.len() >= SYMBOLS || !is_symbol(*byte) {
-            return i + 1;
+        if *byte != b'=' || symbols.len().is_multiple_of(4) {
+            return used;
         }
     }
-    text.len()
+    used
 }
+
+/// The 64 symbols, without padding.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        plain[byte] = matches!(byte as u8, b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/');
+        byte += 1;
+    }
+    plain
+};
 
 impl<R: BufRead> Read for Base64Text<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
