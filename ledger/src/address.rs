@@ -6,8 +6,8 @@
 use std::fmt;
 
 use starmill_xdr::{AccountId, ClaimableBalanceId, ScAddress};
-use stellar_strkey::{Contract, Strkey, ed25519};
 
+use crate::strkey;
 use crate::transaction::account_key;
 
 /// Strkey version bytes (SEP-23), as stored in the first byte.
@@ -73,16 +73,7 @@ impl AddressBytes {
 
     /// The strkey text (SEP-23), for people: JSON, messages.
     pub fn to_strkey(&self) -> String {
-        let payload: [u8; 32] = std::array::from_fn(|i| self.0[i + 1]);
-        let key = match self.0[0] {
-            version::CONTRACT => Strkey::Contract(Contract(payload)),
-            version::LIQUIDITY_POOL => Strkey::LiquidityPool(stellar_strkey::LiquidityPool(payload)),
-            version::CLAIMABLE_BALANCE => Strkey::ClaimableBalance(stellar_strkey::ClaimableBalance::V0(payload)),
-            version::PRE_AUTH_TX => Strkey::PreAuthTx(stellar_strkey::PreAuthTx(payload)),
-            version::HASH_X => Strkey::HashX(stellar_strkey::HashX(payload)),
-            _ => Strkey::PublicKeyEd25519(ed25519::PublicKey(payload)),
-        };
-        key.to_string().as_str().to_owned()
+        strkey::address(self)
     }
 }
 

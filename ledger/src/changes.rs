@@ -4,9 +4,7 @@
 //! the ledger key, stably, so that several changes of one entry keep their order (docs/rows.md, changes). Keys are compared where they stand:
 //! the fields that make up a key are the same bytes, in the same order, inside the entry.
 
-use starmill_xdr::{
-    Arena, ConfigSettingId, LedgerEntry, LedgerEntryChange, LedgerEntryChanges, LedgerEntryData, LedgerEntryType, XdrError,
-};
+use starmill_xdr::{Arena, LedgerEntry, LedgerEntryChange, LedgerEntryChanges, LedgerEntryData, LedgerEntryType, XdrError};
 
 use crate::error::Fault;
 
@@ -47,17 +45,19 @@ impl<'a> Change<'a> {
     }
 }
 
-/// The XDR of a ledger key: its type, and the bytes after that.
+/// The XDR of a ledger key: its type, and the bytes after that. The key of a config setting is a number that stands in no field of the entry.
 #[derive(Clone, Copy, Debug)]
 struct KeyBytes<'a> {
     entry: &'a LedgerEntry<'a>,
     kind: i32,
+    setting: i32,
     rest: &'a [u8],
 }
 
 impl<'a> KeyBytes<'a> {
     fn of(entry: &'a LedgerEntry<'a>) -> Self {
-        let rest = match entry.data {
+        let mut setting = 0;
+        let rest: &[u8] = match entry.data {
             LedgerEntryData::Account(e) => e.key_bytes,
             LedgerEntryData::Trustline(e) => e.key_bytes,
             LedgerEntryData::Offer(e) => e.key_bytes,
@@ -67,25 +67,13 @@ impl<'a> KeyBytes<'a> {
             LedgerEntryData::ContractData(e) => e.key_bytes,
             LedgerEntryData::ContractCode(e) => e.key_bytes,
             LedgerEntryData::Ttl(e) => e.key_bytes,
-            LedgerEntryData::ConfigSetting(e) => config_key(e.discriminant()),
+            LedgerEntryData::ConfigSetting(e) => {
+                setting = e.discriminant() as i32;
+                &[]
+            }
         };
-        Self { entry, kind: entry.data.discriminant() as i32, rest }
+        Self { entry, kind: entry.data.discriminant() as i32, setting, rest }
     }
-}
-
-/// Config settings have no field for their key: the number is the discriminant. Numbers are small, one byte tells them apart.
-fn config_key(id: ConfigSettingId) -> &'static [u8] {
-    static NUMBERS: [u8; 256] = {
-        let mut numbers = [0; 256];
-        let mut i = 0;
-        while i < 256 {
-            numbers[i] = i as u8;
-            i += 1;
-        }
-        numbers
-    };
-    let n = (id as i32 as usize).min(255);
-    &NUMBERS[n..=n]
 }
 
 /// Makes the sorted changes of a raw list.
@@ -95,12 +83,12 @@ pub fn extract<'a>(raw: LedgerEntryChanges<'a>, arena: &'a Arena) -> Result<&'a 
     }
     let changes = arena.try_collect(raw.len(), records(raw))?;
     let changes = changes.ok_or(Fault::Xdr(XdrError::ArenaBudget { offset: 0, budget_bytes: arena.budget_bytes() }))?;
-    changes.sort_by_key(|change| (change.key.kind, change.key.rest));
+    changes.sort_by_key(|change| (change.key.kind, change.key.setting, change.key.rest));
     Ok(changes)
 }
 
 /// The changes in the order of the raw list.
-fn records<'a>(raw: LedgerEntryChanges<'a>) -> impl Iterator<Item = Result<Change<'a>, Fault>> {
+fn records(raw: LedgerEntryChanges<'_>) -> impl Iterator<Item = Result<Change<'_>, Fault>> {
     let mut before = None;
     raw.iter().enumerate().filter_map(move |(index, element)| {
         let previous = before.take().ok_or(Fault::ChangeWithoutState { index });

@@ -29,12 +29,12 @@ pub fn of_asset(network: &Network, asset: &Asset<'_>) -> [u8; 32] {
         Asset::CreditAlphanum4(a) => {
             number(&mut sha, 1);
             sha.update(a.asset_code);
-            public_key(&mut sha, &a.issuer);
+            public_key(&mut sha, a.issuer);
         }
         Asset::CreditAlphanum12(a) => {
             number(&mut sha, 2);
             sha.update(a.asset_code);
-            public_key(&mut sha, &a.issuer);
+            public_key(&mut sha, a.issuer);
         }
     }
     sha.finalize().into()
@@ -51,7 +51,7 @@ fn number(sha: &mut Sha256, value: u32) {
     sha.update(value.to_be_bytes());
 }
 
-fn public_key(sha: &mut Sha256, key: &PublicKey<'_>) {
+fn public_key(sha: &mut Sha256, key: PublicKey<'_>) {
     let PublicKey::PublicKeyTypeEd25519(key) = key;
     number(sha, 0);
     sha.update(key);
@@ -61,7 +61,7 @@ fn public_key(sha: &mut Sha256, key: &PublicKey<'_>) {
 fn address(sha: &mut Sha256, address: &ScAddress<'_>) {
     number(sha, address.discriminant() as u32);
     match address {
-        ScAddress::Account(key) => public_key(sha, key),
+        ScAddress::Account(key) => public_key(sha, **key),
         ScAddress::Contract(id) | ScAddress::LiquidityPool(id) => sha.update(id),
         ScAddress::MuxedAccount(muxed) => {
             sha.update(muxed.id.to_be_bytes());

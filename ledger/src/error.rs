@@ -1,11 +1,13 @@
 //! Why a ledger cannot be processed, and where in it.
 
+use std::fmt;
+
 use starmill_xdr::XdrError;
 use thiserror::Error;
 
 /// A fault and its place. One line, with a stable [`LedgerError::code`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{place}: {fault}", place = self.place())]
+#[error("{}: {fault}", Place(self))]
 pub struct LedgerError {
     /// Ledger sequence; 0 when even that could not be read.
     pub ledger: u32,
@@ -24,7 +26,7 @@ pub enum Fault {
     #[error("{0}")]
     Xdr(#[from] XdrError),
     /// A result names a transaction that is not in the transaction set.
-    #[error("result for transaction {} but no such envelope in the transaction set", hex(.0))]
+    #[error("result for transaction {} but no such envelope in the transaction set", Hex(.0))]
     UnknownTransactionHash([u8; 32]),
     /// No result fits any envelope: the ledger belongs to another network.
     #[error("no transaction hash fits the passphrase {passphrase:?}; give the ledger's own network with --network")]
@@ -82,19 +84,32 @@ impl LedgerError {
     pub fn code(&self) -> &'static str {
         self.fault.code()
     }
+}
 
-    fn place(&self) -> String {
-        let mut place = if self.ledger == 0 { "ledger of unknown sequence".to_owned() } else { format!("ledger {}", self.ledger) };
-        if let Some(transaction) = self.transaction {
-            place += &format!(", transaction {transaction}");
+/// The place of an error, as people read it.
+struct Place<'e>(&'e LedgerError);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.ledger {
+            0 => f.write_str("ledger of unknown sequence")?,
+            ledger => write!(f, "ledger {ledger}")?,
         }
-        if let Some(operation) = self.operation {
-            place += &format!(", operation {operation}");
+        if let Some(transaction) = self.0.transaction {
+            write!(f, ", transaction {transaction}")?;
         }
-        place
+        if let Some(operation) = self.0.operation {
+            write!(f, ", operation {operation}")?;
+        }
+        Ok(())
     }
 }
 
-fn hex(bytes: &[u8; 32]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+/// A hash in lower-case hex.
+struct Hex<'h>(&'h [u8; 32]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
 }

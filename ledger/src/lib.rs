@@ -15,6 +15,7 @@ mod operation;
 pub mod rows;
 pub mod sink;
 pub mod skim;
+pub mod strkey;
 pub mod toid;
 pub mod transaction;
 

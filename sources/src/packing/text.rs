@@ -115,7 +115,9 @@ const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = 0;
     while byte < 256 {
-        plain[byte] = matches!(byte as u8, b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/');
+        #[allow(clippy::cast_possible_truncation)] // below 256
+        let value = byte as u8;
+        plain[byte] = matches!(value, b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/');
         byte += 1;
     }
     plain

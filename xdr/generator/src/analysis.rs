@@ -49,12 +49,12 @@ impl<'s> Facts<'s> {
     /// Bytes of the smallest encoding.
     pub(crate) fn size_min(&self, ty: &Type) -> usize {
         match ty {
-            Type::Int | Type::UnsignedInt | Type::Bool => 4,
             Type::Hyper | Type::UnsignedHyper => 8,
             Type::OpaqueFixed { size } => size.next_multiple_of(4),
-            Type::OpaqueVar { .. } | Type::String { .. } | Type::VarArray { .. } | Type::Optional { .. } => 4,
             Type::Array { element, count } => count * self.size_min(element),
             Type::Ref { name } => self.size_min[name],
+            // An integer, a boolean, or the length or flag before something that may be empty.
+            _ => 4,
         }
     }
 

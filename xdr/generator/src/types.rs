@@ -74,11 +74,7 @@ pub(crate) fn emit(out: &mut String, facts: &Facts<'_>, definition: &Definition)
     match &definition.body {
         Body::Const {} => {}
         Body::Typedef { target } => {
-            if !matches!(definition.name.as_str(), "uint32" | "int32" | "uint64" | "int64") {
-                let _ = writeln!(out, "/// XDR `{}`.\npub type {name}{life} = {};\n", definition.name, rust_type(facts, target));
-            } else {
-                let _ = writeln!(out, "/// XDR `{}`.\npub type {name} = {};\n", definition.name, rust_type(facts, target));
-            }
+            let _ = writeln!(out, "/// XDR `{}`.\npub type {name}{life} = {};\n", definition.name, rust_type(facts, target));
         }
         Body::Struct { fields } => emit_struct(out, facts, definition, fields, life),
         Body::Enum { member_prefix, members } => {
