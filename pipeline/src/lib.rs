@@ -8,4 +8,4 @@ mod run;
 pub mod stage;
 
 pub use engine::{Engine, Process};
-pub use run::{Input, Limits, Outcome, Progress, RunError, run};
+pub use run::{FailedLedger, Input, Limits, Outcome, Progress, RunError, run};

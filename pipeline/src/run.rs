@@ -94,23 +94,29 @@ pub enum RunError<S, K> {
     #[error(transparent)]
     Source(S),
     /// A ledger cannot be processed.
-    #[error("{error}, read from {path}, item {item}", path = path.display())]
-    Ledger {
-        /// Why, and where in the ledger.
-        error: LedgerError,
-        /// The file that the ledger is from.
-        path: Arc<Path>,
-        /// Which ledger of the file, from 1.
-        item: u64,
-        /// The network as which it was read.
-        network: Network,
-    },
+    #[error("{0}")]
+    Ledger(Box<FailedLedger>),
     /// The sink failed.
     #[error(transparent)]
     Sink(K),
     /// A thread of the run is gone; only a defect does that.
     #[error("the {0} thread could not be started or ended without a word")]
     Thread(&'static str),
+}
+
+/// A ledger that cannot be processed.
+#[derive(Clone, Debug, Error)]
+#[error("{error}, read from {path}, item {item}", path = path.display())]
+pub struct FailedLedger {
+    /// Why, and where in the ledger.
+    #[source]
+    pub error: LedgerError,
+    /// The file that the ledger is from.
+    pub path: Arc<Path>,
+    /// Which ledger of the file, from 1.
+    pub item: u64,
+    /// The network as which it was read.
+    pub network: Network,
 }
 
 /// Runs until the source ends, someone asks to stop, or something fails. Everything before that point is committed.
@@ -262,12 +268,8 @@ impl<P: Process, R: Rows> Maker<'_, P, R> {
         let failed = group.drain(..).nth(lines.len());
         batch.ledgers.extend(lines);
         if let (Some(error), Some(input)) = (error, failed) {
-            return Err(Halt::Error(RunError::Ledger {
-                error,
-                path: input.path,
-                item: input.item,
-                network: self.engine.network().clone(),
-            }));
+            let network = self.engine.network().clone();
+            return Err(Halt::Error(RunError::Ledger(Box::new(FailedLedger { error, path: input.path, item: input.item, network }))));
         }
         if self.limits.batch.reached(batch) || (batches.is_empty() && !batch.ledgers.is_empty()) {
             let full = std::mem::replace(batch, self.empty.try_recv().unwrap_or_default());

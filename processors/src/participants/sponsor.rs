@@ -1,6 +1,6 @@
 //! The sponsor who pays the reserve of what an operation creates (CAP-33).
 //!
-//! The first change, in key order, that has one: for SET_OPTIONS with a signer, an account whose entry names a new sponsor for that signer;
+//! The first change, in key order, that has one: for `SET_OPTIONS` with a signer, an account whose entry names a new sponsor for that signer;
 //! otherwise a created or restored entry that has a sponsor. A sponsor that changes on an existing entry takes no part by this rule
 //! (docs/rows.md, participants).
 
