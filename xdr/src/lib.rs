@@ -8,7 +8,7 @@
 //! let bytes = [0, 0, 0, 1, 0, 0, 0, 2, b'h', b'i', 0, 0]; // MEMO_TEXT "hi"
 //! let arena = Arena::default();
 //! let memo: Memo = decode(&bytes, &arena)?;
-//! assert_eq!(memo, Memo::Text(&b"hi".as_slice()));
+//! assert_eq!(memo, Memo::Text(b"hi"));
 //! # Ok::<(), starmill_xdr::XdrError>(())
 //! ```
 

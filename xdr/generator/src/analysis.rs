@@ -132,6 +132,8 @@ impl<'s> Facts<'s> {
     pub(crate) fn boxed(&self, ty: &Type) -> bool {
         match self.schema.resolve(ty) {
             Type::Ref { name } if self.recursive(name) => true,
+            // As large as a reference and its length; one more reference saves nothing and reads worse.
+            Type::OpaqueVar { .. } | Type::String { .. } => false,
             resolved => self.size(resolved) > INLINE_SIZE_MAX,
         }
     }

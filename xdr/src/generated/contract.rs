@@ -962,11 +962,11 @@ pub enum ScVal<'a> {
     /// `SCV_I256`
     I256(&'a Int256Parts),
     /// `SCV_BYTES`
-    Bytes(&'a ScBytes<'a>),
+    Bytes(ScBytes<'a>),
     /// `SCV_STRING`
-    String(&'a ScString<'a>),
+    String(ScString<'a>),
     /// `SCV_SYMBOL`
-    Symbol(&'a ScSymbol<'a>),
+    Symbol(ScSymbol<'a>),
     /// `SCV_VEC`
     Vec(Option<&'a ScVec<'a>>),
     /// `SCV_MAP`
@@ -980,7 +980,7 @@ pub enum ScVal<'a> {
     /// `SCV_LEDGER_KEY_NONCE`
     LedgerKeyNonce(ScNonceKey),
     /// `SCV_EXECUTABLE_TAG`
-    ExecutableTag(&'a ScString<'a>),
+    ExecutableTag(ScString<'a>),
 }
 
 impl ScVal<'_> {
@@ -1035,16 +1035,16 @@ impl<'a> Xdr<'a> for ScVal<'a> {
             10 => Self::I128({ let value = Int128Parts::decode(c, arena)?; c.keep(arena, value)? }),
             11 => Self::U256({ let value = UInt256Parts::decode(c, arena)?; c.keep(arena, value)? }),
             12 => Self::I256({ let value = Int256Parts::decode(c, arena)?; c.keep(arena, value)? }),
-            13 => Self::Bytes({ let value = c.opaque(u32::MAX)?; c.keep(arena, value)? }),
-            14 => Self::String({ let value = c.opaque(u32::MAX)?; c.keep(arena, value)? }),
-            15 => Self::Symbol({ let value = c.opaque(32)?; c.keep(arena, value)? }),
+            13 => Self::Bytes(c.opaque(u32::MAX)?),
+            14 => Self::String(c.opaque(u32::MAX)?),
+            15 => Self::Symbol(c.opaque(32)?),
             16 => Self::Vec(if c.flag()? { Some({ let value = c.list(arena, u32::MAX, 4, |c| ScVal::decode(c, arena))?; c.keep(arena, value)? }) } else { None }),
             17 => Self::Map(if c.flag()? { Some({ let value = c.list(arena, u32::MAX, 8, |c| ScMapEntry::decode(c, arena))?; c.keep(arena, value)? }) } else { None }),
             18 => Self::Address({ let value = ScAddress::decode(c, arena)?; c.keep(arena, value)? }),
             19 => Self::ContractInstance({ let value = ScContractInstance::decode(c, arena)?; c.keep(arena, value)? }),
             20 => Self::LedgerKeyContractInstance,
             21 => Self::LedgerKeyNonce(ScNonceKey::decode(c, arena)?),
-            22 => Self::ExecutableTag({ let value = c.opaque(u32::MAX)?; c.keep(arena, value)? }),
+            22 => Self::ExecutableTag(c.opaque(u32::MAX)?),
             value => return Err(c.unknown("SCVal", head, value)),
         };
         c.leave();

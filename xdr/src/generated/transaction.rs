@@ -577,7 +577,7 @@ pub struct SetOptionsOp<'a> {
     /// `highThreshold`
     pub high_threshold: Option<Uint32>,
     /// `homeDomain`
-    pub home_domain: Option<&'a String32<'a>>,
+    pub home_domain: Option<String32<'a>>,
     /// `signer`
     pub signer: Option<&'a Signer<'a>>,
 }
@@ -594,7 +594,7 @@ impl<'a> Xdr<'a> for SetOptionsOp<'a> {
         let low_threshold = if c.flag()? { Some(c.u32()?) } else { None };
         let med_threshold = if c.flag()? { Some(c.u32()?) } else { None };
         let high_threshold = if c.flag()? { Some(c.u32()?) } else { None };
-        let home_domain = if c.flag()? { Some({ let value = c.opaque(32)?; c.keep(arena, value)? }) } else { None };
+        let home_domain = if c.flag()? { Some(c.opaque(32)?) } else { None };
         let signer = if c.flag()? { Some({ let value = Signer::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         Ok(Self { inflation_dest, clear_flags, set_flags, master_weight, low_threshold, med_threshold, high_threshold, home_domain, signer })
     }
@@ -733,7 +733,7 @@ pub struct ManageDataOp<'a> {
     /// `dataName`
     pub data_name: String64<'a>,
     /// `dataValue`
-    pub data_value: Option<&'a DataValue<'a>>,
+    pub data_value: Option<DataValue<'a>>,
 }
 
 impl<'a> Xdr<'a> for ManageDataOp<'a> {
@@ -742,7 +742,8 @@ impl<'a> Xdr<'a> for ManageDataOp<'a> {
 
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let data_name = c.opaque(64)?;
-        let data_value = if c.flag()? { Some({ let value = c.opaque(64)?; c.keep(arena, value)? }) } else { None };
+        let data_value = if c.flag()? { Some(c.opaque(64)?) } else { None };
+        let _ = arena;
         Ok(Self { data_name, data_value })
     }
 
@@ -1449,7 +1450,7 @@ pub enum HostFunction<'a> {
     /// `HOST_FUNCTION_TYPE_CREATE_CONTRACT`
     CreateContract(&'a CreateContractArgs<'a>),
     /// `HOST_FUNCTION_TYPE_UPLOAD_CONTRACT_WASM`
-    UploadContractWasm(&'a &'a [u8]),
+    UploadContractWasm(&'a [u8]),
     /// `HOST_FUNCTION_TYPE_CREATE_CONTRACT_V2`
     CreateContractV2(&'a CreateContractArgsV2<'a>),
 }
@@ -1475,7 +1476,7 @@ impl<'a> Xdr<'a> for HostFunction<'a> {
         let value = match i32::from_be_bytes(*head) {
             0 => Self::InvokeContract({ let value = InvokeContractArgs::decode(c, arena)?; c.keep(arena, value)? }),
             1 => Self::CreateContract({ let value = CreateContractArgs::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::UploadContractWasm({ let value = c.opaque(u32::MAX)?; c.keep(arena, value)? }),
+            2 => Self::UploadContractWasm(c.opaque(u32::MAX)?),
             3 => Self::CreateContractV2({ let value = CreateContractArgsV2::decode(c, arena)?; c.keep(arena, value)? }),
             value => return Err(c.unknown("HostFunction", head, value)),
         };
@@ -2216,7 +2217,7 @@ pub enum Memo<'a> {
     /// `MEMO_NONE`
     None,
     /// `MEMO_TEXT`
-    Text(&'a &'a [u8]),
+    Text(&'a [u8]),
     /// `MEMO_ID`
     Id(Uint64),
     /// `MEMO_HASH`
@@ -2246,12 +2247,13 @@ impl<'a> Xdr<'a> for Memo<'a> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
             0 => Self::None,
-            1 => Self::Text({ let value = c.opaque(28)?; c.keep(arena, value)? }),
+            1 => Self::Text(c.opaque(28)?),
             2 => Self::Id(u64::from_be_bytes(*c.take()?)),
             3 => Self::Hash(c.take::<32>()?),
             4 => Self::Return(c.take::<32>()?),
             value => return Err(c.unknown("Memo", head, value)),
         };
+        let _ = arena;
         Ok(value)
     }
 

@@ -157,16 +157,16 @@ impl ScVal<'_> {
             Self::I128(value) => s::ScVal::I128((**value).to_owned_xdr()?),
             Self::U256(value) => s::ScVal::U256((**value).to_owned_xdr()?),
             Self::I256(value) => s::ScVal::I256((**value).to_owned_xdr()?),
-            Self::Bytes(value) => s::ScVal::Bytes(s::ScBytes((**value).to_vec().try_into()?)),
-            Self::String(value) => s::ScVal::String(s::ScString((**value).to_vec().try_into()?)),
-            Self::Symbol(value) => s::ScVal::Symbol(s::ScSymbol((**value).to_vec().try_into()?)),
+            Self::Bytes(value) => s::ScVal::Bytes(s::ScBytes((*value).to_vec().try_into()?)),
+            Self::String(value) => s::ScVal::String(s::ScString((*value).to_vec().try_into()?)),
+            Self::Symbol(value) => s::ScVal::Symbol(s::ScSymbol((*value).to_vec().try_into()?)),
             Self::Vec(value) => s::ScVal::Vec(match (*value) { Some(item) => Some(s::ScVec((*item).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?)), None => None }),
             Self::Map(value) => s::ScVal::Map(match (*value) { Some(item) => Some(s::ScMap((*item).iter().map(|item| Ok((*item).to_owned_xdr()?)).collect::<Result<Vec<_>, s::Error>>()?.try_into()?)), None => None }),
             Self::Address(value) => s::ScVal::Address((**value).to_owned_xdr()?),
             Self::ContractInstance(value) => s::ScVal::ContractInstance((**value).to_owned_xdr()?),
             Self::LedgerKeyContractInstance => s::ScVal::LedgerKeyContractInstance,
             Self::LedgerKeyNonce(value) => s::ScVal::LedgerKeyNonce((*value).to_owned_xdr()?),
-            Self::ExecutableTag(value) => s::ScVal::ExecutableTag(s::ScString((**value).to_vec().try_into()?)),
+            Self::ExecutableTag(value) => s::ScVal::ExecutableTag(s::ScString((*value).to_vec().try_into()?)),
         })
     }
 }

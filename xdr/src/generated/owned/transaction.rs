@@ -141,7 +141,7 @@ impl SetOptionsOp<'_> {
             low_threshold: match self.low_threshold { Some(item) => Some(item), None => None },
             med_threshold: match self.med_threshold { Some(item) => Some(item), None => None },
             high_threshold: match self.high_threshold { Some(item) => Some(item), None => None },
-            home_domain: match self.home_domain { Some(item) => Some(s::String32((*item).to_vec().try_into()?)), None => None },
+            home_domain: match self.home_domain { Some(item) => Some(s::String32(item.to_vec().try_into()?)), None => None },
             signer: match self.signer { Some(item) => Some((*item).to_owned_xdr()?), None => None },
         })
     }
@@ -185,7 +185,7 @@ impl ManageDataOp<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::ManageDataOp, s::Error> {
         Ok(s::ManageDataOp {
             data_name: s::String64(self.data_name.to_vec().try_into()?),
-            data_value: match self.data_value { Some(item) => Some(s::DataValue((*item).to_vec().try_into()?)), None => None },
+            data_value: match self.data_value { Some(item) => Some(s::DataValue(item.to_vec().try_into()?)), None => None },
         })
     }
 }
@@ -363,7 +363,7 @@ impl HostFunction<'_> {
         Ok(match self {
             Self::InvokeContract(value) => s::HostFunction::InvokeContract((**value).to_owned_xdr()?),
             Self::CreateContract(value) => s::HostFunction::CreateContract((**value).to_owned_xdr()?),
-            Self::UploadContractWasm(value) => s::HostFunction::UploadContractWasm((**value).to_vec().try_into()?),
+            Self::UploadContractWasm(value) => s::HostFunction::UploadContractWasm((*value).to_vec().try_into()?),
             Self::CreateContractV2(value) => s::HostFunction::CreateContractV2((**value).to_owned_xdr()?),
         })
     }
@@ -524,7 +524,7 @@ impl Memo<'_> {
     pub fn to_owned_xdr(&self) -> Result<s::Memo, s::Error> {
         Ok(match self {
             Self::None => s::Memo::None,
-            Self::Text(value) => s::Memo::Text((**value).to_vec().try_into()?),
+            Self::Text(value) => s::Memo::Text((*value).to_vec().try_into()?),
             Self::Id(value) => s::Memo::Id((*value)),
             Self::Hash(value) => s::Memo::Hash(s::Hash(*(*value))),
             Self::Return(value) => s::Memo::Return(s::Hash(*(*value))),
