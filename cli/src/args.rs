@@ -168,7 +168,9 @@ pub(crate) struct StatusArgs {
 
 /// Reach starmill's own Postgres.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  starmill db psql -- -c 'select count(*) from operations'\n  psql \"$(starmill db url)\"\n  starmill db stop")]
+#[command(
+    after_help = "Examples:\n  starmill db psql -- -c 'select count(*) from operations'\n  psql \"$(starmill db url)\"\n  starmill db stop"
+)]
 pub(crate) struct DbArgs {
     #[command(subcommand)]
     pub(crate) command: DbCommand,
@@ -254,7 +256,9 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
 /// Prints or writes manual pages.
 pub(crate) fn man(folder: Option<&Path>) -> anyhow::Result<()> {
     match folder {
-        Some(folder) => clap_mangen::generate_to(Cli::command(), folder).with_context(|| format!("writing manual pages into {}", folder.display())),
+        Some(folder) => {
+            clap_mangen::generate_to(Cli::command(), folder).with_context(|| format!("writing manual pages into {}", folder.display()))
+        }
         None => Ok(clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?),
     }
 }

@@ -162,9 +162,16 @@ fn owned_decode(frame: &[u8]) -> anyhow::Result<Duration> {
 fn show(m: &Measured) {
     let times = |part: f64| m.owned_decode_ms / part;
     println!("{}", m.fixture);
-    println!("  {} ledgers, {} transactions, {} bytes; {} threads for the total", m.ledgers, m.transactions, thousands(m.bytes as u64), m.threads);
+    println!(
+        "  {} ledgers, {} transactions, {} bytes; {} threads for the total",
+        m.ledgers,
+        m.transactions,
+        thousands(m.bytes as u64),
+        m.threads
+    );
     println!("  owned decode {:>9.3} ms", m.owned_decode_ms);
-    for (name, ms) in [("skim", m.ms.skim), ("decode", m.ms.decode), ("hash", m.ms.hash), ("process", m.ms.process), ("total", m.ms.total)] {
+    for (name, ms) in [("skim", m.ms.skim), ("decode", m.ms.decode), ("hash", m.ms.hash), ("process", m.ms.process), ("total", m.ms.total)]
+    {
         println!("  {name:<12} {ms:>9.3} ms   {:.1} times faster than owned decode", times(ms));
     }
 }

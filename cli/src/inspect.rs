@@ -112,7 +112,15 @@ fn begin(head: &LedgerHead, skim: &Skim, network: &Network, frame: &[u8]) -> Ins
 }
 
 fn show(out: &mut impl Write, seen: &Inspection) -> std::io::Result<()> {
-    writeln!(out, "ledger {}  {}  protocol {}  close meta {}  {}", seen.ledger, utc(seen.closed_at), seen.protocol, seen.close_meta, seen.network)?;
+    writeln!(
+        out,
+        "ledger {}  {}  protocol {}  close meta {}  {}",
+        seen.ledger,
+        utc(seen.closed_at),
+        seen.protocol,
+        seen.close_meta,
+        seen.network
+    )?;
     writeln!(out, "  hash         {}", seen.hash)?;
     writeln!(out, "  previous     {}", seen.previous_hash)?;
     writeln!(out, "  base fee     {} stroops, base reserve {} stroops", seen.base_fee, seen.base_reserve)?;

@@ -29,7 +29,7 @@ pub(crate) fn rows(args: &RowsArgs) -> anyhow::Result<()> {
             };
             rows.clear();
             engine.ledger(&frame.bytes, &mut rows).with_context(|| frame.origin.to_string())?;
-            out.write_all(rows.text())?;
+            out.write_all(rows.lines())?;
             printed += 1;
         }
     }

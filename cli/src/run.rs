@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use starmill_ledger::Network;
 use starmill_ledger::sink::Sink;
-use starmill_ledger::{LedgerError, Network};
 use starmill_pipeline::{Engine, Input, Limits, Outcome, Progress, RunError};
 use starmill_sinks::{JsonlSink, NullSink, PostgresSink};
 use starmill_sources::{Options, SourceError, Sources};
@@ -45,16 +45,17 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let report = match &args.sink {
         SinkChoice::Postgres => {
             let database = database::Database::open(&args.database)?;
-            let mut sink = PostgresSink::open(&database.config(network.clone()))?;
+            let mut sink = PostgresSink::open(database.config(&network))?;
             let mut report = drive(args, &network, source, &mut sink, &progress, "postgres")?;
-            report.sink_busy = Some(sink.busy());
-            report.sink_bytes = Some(sink.bytes_sent());
+            let metrics = sink.metrics();
+            report.sink_busy = Some(metrics.postgres_time());
+            report.sink_bytes = Some(metrics.bytes_sent());
             drop(sink);
             database.close()?;
             report
         }
         SinkChoice::Jsonl(folder) => {
-            drive(args, &network, source, &mut JsonlSink::open(folder)?, &progress, "jsonl")?
+            drive(args, &network, source, &mut JsonlSink::open(folder, network.passphrase())?, &progress, "jsonl")?
         }
         SinkChoice::Null => drive(args, &network, source, &mut NullSink::default(), &progress, "null")?,
     };
@@ -182,23 +183,18 @@ fn explain<K: std::error::Error + Send + Sync + 'static>(error: RunError<SourceE
     match error {
         RunError::Source(error) => anyhow::Error::from(error).context(stand),
         RunError::Sink(error) => anyhow::Error::from(error).context(stand),
-        RunError::Ledger { error, path, item, network } => {
-            let LedgerError { ledger, .. } = error;
-            let replay = format!(
-                "replay it alone: starmill rows --network '{}' --from {ledger} --to {ledger} '{}'",
-                network.passphrase(),
-                path.display()
-            );
-            let message = format!("{error} ({}, item {item}); {stand}", path.display());
-            Failure { code: error.code(), message, advice: Some(replay) }.into()
+        RunError::Ledger(failed) => {
+            let ledger = failed.error.ledger;
+            let (network, path) = (failed.network.passphrase(), failed.path.display());
+            let replay = format!("replay it alone: starmill rows --network '{network}' --from {ledger} --to {ledger} '{path}'");
+            Failure { code: failed.error.code(), message: format!("{stand}: {failed}"), advice: Some(replay) }.into()
         }
         RunError::Thread(_) => Failure::new("thread", error.to_string()).into(),
     }
 }
 
 fn print(args: &RunArgs, network: &Network, progress: &Progress, report: &Report) -> anyhow::Result<()> {
-    let (ledgers, transactions, rows) =
-        (progress.ledgers.load(Relaxed), progress.transactions.load(Relaxed), progress.rows.load(Relaxed));
+    let (ledgers, transactions, rows) = (progress.ledgers.load(Relaxed), progress.transactions.load(Relaxed), progress.rows.load(Relaxed));
     let (skipped, batches) = (progress.skipped.load(Relaxed), progress.batches.load(Relaxed));
     let last = progress.last_committed.load(Relaxed);
     let stopped = report.outcome == Outcome::Stopped;

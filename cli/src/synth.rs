@@ -12,12 +12,8 @@ use crate::progress;
 
 /// Writes the chain. A file appears whole or not at all.
 pub(crate) fn synth(args: &SynthArgs) -> anyhow::Result<()> {
-    let config = ChainConfig {
-        ledgers: args.ledgers,
-        transactions_per_ledger: args.tx_per_ledger,
-        seed: args.seed,
-        ..ChainConfig::default()
-    };
+    let config =
+        ChainConfig { ledgers: args.ledgers, transactions_per_ledger: args.tx_per_ledger, seed: args.seed, ..ChainConfig::default() };
     let chain = Chain::new(config)?;
     let bar = progress::count(u64::from(args.ledgers), "ledgers made");
     let Some(path) = &args.output else {

@@ -1,0 +1,211 @@
+//! The server process: is it there, start it and wait until it answers, stop it.
+//!
+//! A postmaster.pid tells nothing by itself: the server may be alive, about to be, about to go, or killed. Only an answer on the socket counts;
+//! otherwise Postgres' own check decides, after a process that has merely inherited the number has been ruled out.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use tokio_postgres::{Config, NoTls};
+
+use super::binaries::Binaries;
+use super::error::Doing as _;
+use super::folder::Folder;
+use super::init::last_lines;
+use super::owner::Owner;
+use super::{ClusterError, DATABASE, ROLE};
+use crate::postgres::connect;
+
+/// Recovery after a crash can take minutes: WAL of several GB is read again.
+const START_TIMEOUT: Duration = Duration::from_mins(5);
+const POLL: Duration = Duration::from_millis(20);
+/// The log is begun anew at a start when it has grown past this.
+const LOG_BYTES_MAX: u64 = 16 << 20;
+
+/// Whether a server answers on the cluster's socket.
+pub(super) fn answers(folder: &Folder) -> Result<bool, ClusterError> {
+    let socket = folder.socket_folder();
+    ask(&socket, |config| Box::pin(async move { config.connect(NoTls).await.is_ok() }))
+}
+
+/// Starts the server unless it runs already, and waits until it answers. Only under the change lock.
+///
+/// Returns the child if it was started here.
+pub(super) fn start(folder: &Folder, binaries: &Binaries, owner: &Owner) -> Result<Option<Child>, ClusterError> {
+    let until = Instant::now() + START_TIMEOUT;
+    loop {
+        if answers(folder)? {
+            return Ok(None);
+        }
+        // Somebody else's server comes up or goes down: wait for either.
+        if postmaster_lives(folder) && Instant::now() < until {
+            std::thread::sleep(POLL);
+            continue;
+        }
+        if pid_file_is_foreign(folder) {
+            // Postgres would see a live process and refuse; but only this file would tell it of the killed server's children.
+            if has_children(folder) && Instant::now() < until {
+                std::thread::sleep(POLL);
+                continue;
+            }
+            let path = folder.pid_file();
+            std::fs::remove_file(&path).doing("removing", &path)?;
+        }
+        let log_from = log_len(folder);
+        let mut child = spawn(folder, binaries, owner)?;
+        let reason = loop {
+            if let Some(status) = child.try_wait().doing("waiting for", &binaries.program("postgres"))? {
+                break format!("it ended with {status}");
+            }
+            if answers(folder)? {
+                return Ok(Some(child));
+            }
+            if Instant::now() >= until {
+                break format!("it does not answer after {} s", START_TIMEOUT.as_secs());
+            }
+            std::thread::sleep(POLL);
+        };
+        let tail = log_tail(folder, log_from);
+        // Children of a killed server take a moment to notice; their shared memory bars the way until then.
+        let leftovers = tail.contains("shared memory block") || tail.contains("is another postmaster");
+        if !leftovers || Instant::now() >= until {
+            return Err(ClusterError::StartFailed { reason, log: folder.log(), tail });
+        }
+        std::thread::sleep(POLL * 10);
+    }
+}
+
+/// Makes our database if it is missing.
+pub(super) fn make_database(folder: &Folder) -> Result<(), ClusterError> {
+    let made = ask(&folder.socket_folder(), |config| {
+        Box::pin(async move {
+            let client = connect::connect(&config).await.map_err(|error| error.to_string())?;
+            let there = client.query_opt("SELECT 1 FROM pg_database WHERE datname = $1", &[&DATABASE]).await;
+            if there.map_err(|error| error.to_string())?.is_none() {
+                client.batch_execute(&format!("CREATE DATABASE {DATABASE}")).await.map_err(|error| error.to_string())?;
+            }
+            Ok(())
+        })
+    })?;
+    made.map_err(|reason: String| ClusterError::StartFailed { reason, log: folder.log(), tail: log_tail(folder, 0) })
+}
+
+/// Stops the server: sessions are ended, everything is flushed. Only under the change lock.
+pub(super) fn stop(folder: &Folder, binaries: &Binaries, owner: &Owner, child: Option<Child>) -> Result<(), ClusterError> {
+    let pg_ctl = binaries.program("pg_ctl");
+    if folder.pid_file().exists() {
+        let output = owner
+            .command(&pg_ctl)
+            .args(["stop", "--mode=fast", "--wait", "--timeout=300", "--silent", "-D"])
+            .arg(folder.cluster())
+            .output()
+            .doing("running", &pg_ctl)?;
+        // It also fails when the server was killed and left its file: then there is nothing to stop.
+        if !output.status.success() && (answers(folder)? || postmaster_lives(folder)) {
+            return Err(ClusterError::StopFailed { output: last_lines(&output.stderr), log: folder.log() });
+        }
+    }
+    if let Some(mut child) = child {
+        child.wait().doing("waiting for", &binaries.program("postgres"))?;
+    }
+    Ok(())
+}
+
+/// Runs a question to the server's own database on a runtime of its own.
+fn ask<T>(socket: &Path, question: impl FnOnce(Config) -> std::pin::Pin<Box<dyn Future<Output = T>>>) -> Result<T, ClusterError> {
+    let mut config = Config::new();
+    config.host_path(socket).user(ROLE).dbname("postgres").connect_timeout(Duration::from_secs(5));
+    Ok(connect::runtime().doing("setting up I/O for", socket)?.block_on(question(config)))
+}
+
+fn spawn(folder: &Folder, binaries: &Binaries, owner: &Owner) -> Result<Child, ClusterError> {
+    let log = open_log(folder)?;
+    let err = log.try_clone().doing("opening", &folder.log())?;
+    let program = binaries.program("postgres");
+    owner
+        .command(&program)
+        .arg("-D")
+        .arg(folder.cluster())
+        .stdin(Stdio::null())
+        .stdout(log)
+        .stderr(err)
+        // Its own group: Ctrl-C at the terminal is for starmill, which then stops the server after its last commit.
+        .process_group(0)
+        .spawn()
+        .doing("running", &program)
+}
+
+fn open_log(folder: &Folder) -> Result<File, ClusterError> {
+    let path = folder.log();
+    let file = OpenOptions::new().append(true).create(true).open(&path).doing("opening", &path)?;
+    if log_len(folder) > LOG_BYTES_MAX {
+        file.set_len(0).doing("emptying", &path)?;
+    }
+    Ok(file)
+}
+
+fn log_len(folder: &Folder) -> u64 {
+    folder.log().metadata().map_or(0, |meta| meta.len())
+}
+
+/// What the log has gained since, its last lines; empty where it cannot be read.
+fn log_tail(folder: &Folder, from: u64) -> String {
+    let mut bytes = Vec::new();
+    if let Ok(mut file) = File::open(folder.log()) {
+        let from = from.max(log_len(folder).saturating_sub(16 << 10));
+        if file.seek(SeekFrom::Start(from)).is_ok() {
+            let _ = file.take(16 << 10).read_to_end(&mut bytes);
+        }
+    }
+    last_lines(&bytes)
+}
+
+/// Process id in postmaster.pid.
+fn postmaster_pid(folder: &Folder) -> Option<u32> {
+    std::fs::read_to_string(folder.pid_file()).ok()?.lines().next()?.trim().parse().ok()
+}
+
+/// Whether the process of postmaster.pid is alive and a Postgres of this cluster. Where the system has no /proc, Postgres' own check decides.
+fn postmaster_lives(folder: &Folder) -> bool {
+    let Some(pid) = postmaster_pid(folder) else { return false };
+    let process = Path::new("/proc").join(pid.to_string());
+    let zombie =
+        std::fs::read_to_string(process.join("stat")).is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')));
+    let command = std::fs::read(process.join("cmdline")).unwrap_or_default();
+    !zombie && names_cluster(&command, &folder.cluster())
+}
+
+/// Whether a command line, arguments ended by NUL, is that of a server with this data folder.
+fn names_cluster(command: &[u8], cluster: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt as _;
+    command.split(|byte| *byte == 0).any(|argument| argument == cluster.as_os_str().as_bytes())
+}
+
+/// Whether the number in postmaster.pid now belongs to another program (or to a dead process whose parent has not asked for it).
+fn pid_file_is_foreign(folder: &Folder) -> bool {
+    postmaster_pid(folder).is_some_and(|pid| Path::new("/proc").join(pid.to_string()).exists()) && !postmaster_lives(folder)
+}
+
+/// Whether processes of the cluster are alive: all of them have its folder as their working directory.
+fn has_children(folder: &Folder) -> bool {
+    let cluster = folder.cluster();
+    let mut processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.any(|process| std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == cluster))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_a_server_from_a_process_with_its_number() {
+        let cluster = Path::new("/data/postgres");
+        assert!(names_cluster(b"/usr/lib/postgresql/15/bin/postgres\0-D\0/data/postgres\0", cluster));
+        assert!(!names_cluster(b"/usr/lib/postgresql/15/bin/postgres\0-D\0/data/postgres2\0", cluster));
+        assert!(!names_cluster(b"", cluster));
+    }
+}

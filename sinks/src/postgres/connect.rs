@@ -1,0 +1,76 @@
+//! How to reach a database, and a connection that is driven by the caller's own runtime.
+
+use std::time::Duration;
+
+use tokio_postgres::config::Host;
+use tokio_postgres::{Client, Config, NoTls};
+
+use super::PostgresError;
+use super::error::During as _;
+
+/// Where to write and what the database must hold.
+#[derive(Clone, Debug)]
+pub struct PostgresConfig {
+    /// `postgresql://user:password@host:port/database`, or libpq's key=value pairs. No TLS yet: use a tunnel for a server elsewhere.
+    pub url: String,
+    /// Passphrase of the network. Recorded in an empty database, compared in any other.
+    pub network: String,
+    /// Width of a partition in days, for a new database; an existing one keeps its own.
+    pub partition_days: u16,
+    /// How long to wait for a writer that is going away (a killed process leaves its lock until the server notices).
+    pub writer_wait: Duration,
+}
+
+impl PostgresConfig {
+    /// One day per partition, three seconds of patience.
+    pub fn new(url: impl Into<String>, network: impl Into<String>) -> Self {
+        Self { url: url.into(), network: network.into(), partition_days: 1, writer_wait: Duration::from_secs(3) }
+    }
+}
+
+/// Settings of each session: no surprise from a role's or database's defaults.
+const SESSION: &str = "SET client_min_messages TO warning; SET statement_timeout TO 0; SET lock_timeout TO 0; \
+     SET idle_in_transaction_session_timeout TO 0; SET timezone TO 'UTC'; SET default_transaction_isolation TO 'read committed'";
+
+/// Folders in which servers put their socket when the URL names no host.
+const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
+
+/// Reads the URL and fills in what libpq would.
+pub(crate) fn parse(url: &str) -> Result<Config, PostgresError> {
+    let mut config: Config = url.parse().map_err(|source| PostgresError::Url { source })?;
+    config.application_name("starmill");
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(Duration::from_secs(10));
+    }
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        let port = config.get_ports().first().copied().unwrap_or(5432);
+        let socket = |folder: &&str| std::path::Path::new(folder).join(format!(".s.PGSQL.{port}")).exists();
+        config.host_path(SOCKET_FOLDERS.into_iter().find(|folder| socket(folder)).unwrap_or(SOCKET_FOLDERS[0]));
+    }
+    Ok(config)
+}
+
+/// Connects; the connection is driven by a task of the current runtime and ends with the client.
+pub(crate) async fn connect(config: &Config) -> Result<Client, PostgresError> {
+    let (client, connection) = config.connect(NoTls).await.map_err(|error| PostgresError::connect(target(config), &error))?;
+    // An error of the connection reaches whoever waits on the client.
+    tokio::spawn(async move { drop(connection.await) });
+    client.batch_execute(SESSION).await.during(|| "setting up the session".to_owned())?;
+    Ok(client)
+}
+
+/// A runtime for one thread: callers are synchronous.
+pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()
+}
+
+/// Database and host for messages, never the password.
+fn target(config: &Config) -> String {
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(name)) => name.clone(),
+        Some(Host::Unix(path)) => path.display().to_string(),
+        None => config.get_hostaddrs().first().map_or_else(|| "?".to_owned(), ToString::to_string),
+    };
+    let port = config.get_ports().first().map_or(String::new(), |port| format!(", port {port}"));
+    format!("database {:?} on {host}{port}", config.get_dbname().or(config.get_user()).unwrap_or("?"))
+}

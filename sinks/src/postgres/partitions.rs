@@ -1,0 +1,155 @@
+//! Partitions by close time: which a batch needs, what they are called, how they are made.
+//!
+//! A partition covers whole days in UTC, aligned to 1970-01-01, and is named by its first: `transactions_p20260618`. It is made in the same
+//! transaction as its first rows, and attached rather than created in place, which does not block readers of the table.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use starmill_ledger::rows::LedgerRow;
+
+use super::{HISTORY_TABLES, PostgresError};
+
+const DAY_SECONDS: i64 = 86_400;
+/// 0001-01-01, the first time that can be stored: a year before it has no plain name.
+const FIRST_SECOND: i64 = -62_135_596_800;
+/// The last second of 9999.
+const LAST_SECOND: i64 = 253_402_300_799;
+
+/// The partitions that exist; `None` days means hypertables, which make their own.
+#[derive(Clone, Debug)]
+pub(crate) struct Partitions {
+    /// Days per partition, at least 1.
+    days: i64,
+    /// Names in the database.
+    existing: BTreeSet<String>,
+    /// Whether the tables are partitioned by us.
+    declarative: bool,
+}
+
+/// What to run before the rows of a batch, and what exists after it was committed.
+#[derive(Debug, Default)]
+pub(crate) struct NewPartitions {
+    pub(crate) sql: String,
+    pub(crate) names: Vec<String>,
+}
+
+impl Partitions {
+    pub(crate) fn new(days: i32, declarative: bool, existing: BTreeSet<String>) -> Self {
+        Self { days: i64::from(days.max(1)), existing, declarative }
+    }
+
+    /// Statements for the partitions that these ledgers need and that are missing.
+    pub(crate) fn missing(&self, ledgers: &[LedgerRow]) -> NewPartitions {
+        let mut new = NewPartitions::default();
+        if !self.declarative {
+            return new;
+        }
+        let starts: BTreeSet<i64> = ledgers.iter().map(|ledger| self.start_day(ledger.closed_at)).collect();
+        for start in starts {
+            for table in HISTORY_TABLES {
+                let name = format!("{table}_p{}", date(start, ""));
+                if !self.existing.contains(&name) {
+                    let (from, to) = (date(start, "-"), date(start + self.days, "-"));
+                    // Writing to a String cannot fail.
+                    let _ = write!(
+                        new.sql,
+                        "CREATE TABLE {name} (LIKE {table} INCLUDING ALL); \
+                         ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ('{from} 00:00:00+00') TO ('{to} 00:00:00+00'); "
+                    );
+                    new.names.push(name);
+                }
+            }
+        }
+        new
+    }
+
+    /// Remembers what a commit has made.
+    pub(crate) fn made(&mut self, names: Vec<String>) {
+        self.existing.extend(names);
+    }
+
+    /// First day of the partition that a time falls into, in days since 1970.
+    fn start_day(&self, closed_at: i64) -> i64 {
+        closed_at.div_euclid(DAY_SECONDS).div_euclid(self.days) * self.days
+    }
+}
+
+/// Refuses ledgers that the tables cannot hold, before anything is sent.
+pub(crate) fn check_ledgers(ledgers: &[LedgerRow]) -> Result<(), PostgresError> {
+    match ledgers.iter().find(|l| i32::try_from(l.sequence).is_err() || !(FIRST_SECOND..=LAST_SECOND).contains(&l.closed_at)) {
+        Some(ledger) => Err(PostgresError::LedgerOutOfRange { sequence: ledger.sequence, closed_at: ledger.closed_at }),
+        None => Ok(()),
+    }
+}
+
+/// Year, month and day of a day counted from 1970-01-01 in the Gregorian calendar: counts in eras of 400 years that begin in March, so that
+/// the leap day is the last of its year.
+fn date(day: i64, between: &str) -> String {
+    const ERA: i64 = 146_097;
+    let from_march_of_year_0 = day + 719_468;
+    let era = from_march_of_year_0.div_euclid(ERA);
+    let of_era = from_march_of_year_0.rem_euclid(ERA);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * of_year + 2) / 153;
+    let day_of_month = of_year - (153 * month_from_march + 2) / 5 + 1;
+    let (month, next_year) = if month_from_march < 10 { (month_from_march + 3, 0) } else { (month_from_march - 9, 1) };
+    format!("{:04}{between}{month:02}{between}{day_of_month:02}", era * 400 + year_of_era + next_year)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger(closed_at: i64) -> LedgerRow {
+        LedgerRow { sequence: 1, protocol: 1, closed_at, close_meta_version: 0, base_reserve: 1, transactions: 0 }
+    }
+
+    #[test]
+    fn names_days() {
+        for (seconds, name) in [
+            (0, "1970-01-01"),
+            (-1, "1969-12-31"),
+            (951_782_400, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (1_781_827_199, "2026-06-18"),
+            (FIRST_SECOND, "0001-01-01"),
+            (LAST_SECOND, "9999-12-31"),
+        ] {
+            assert_eq!(date(i64::div_euclid(seconds, DAY_SECONDS), "-"), name);
+        }
+        // Every day has the name that follows its predecessor's, through all leap rules.
+        let mut last = String::new();
+        for day in -200_000..200_000 {
+            let name = date(day, "");
+            assert!(name > last, "{name} after {last}");
+            last = name;
+        }
+    }
+
+    #[test]
+    fn makes_what_is_missing_once() {
+        let mut partitions = Partitions::new(7, true, BTreeSet::new());
+        let new = partitions.missing(&[ledger(0), ledger(6 * DAY_SECONDS), ledger(7 * DAY_SECONDS), ledger(-1)]);
+        assert_eq!(new.names.len(), 3 * HISTORY_TABLES.len());
+        assert!(
+            new.sql.contains("operations_p19691225 FOR VALUES FROM ('1969-12-25 00:00:00+00') TO ('1970-01-01 00:00:00+00')"),
+            "{}",
+            new.sql
+        );
+        partitions.made(new.names);
+        assert!(partitions.missing(&[ledger(3)]).names.is_empty());
+        assert!(Partitions::new(1, false, BTreeSet::new()).missing(&[ledger(0)]).sql.is_empty());
+    }
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        assert!(check_ledgers(&[ledger(FIRST_SECOND), ledger(LAST_SECOND)]).is_ok());
+        for closed_at in [i64::MIN, FIRST_SECOND - 1, LAST_SECOND + 1, i64::MAX] {
+            assert_eq!(check_ledgers(&[ledger(0), ledger(closed_at)]).unwrap_err().code(), "ledger-out-of-range");
+        }
+        let far = LedgerRow { sequence: u32::MAX, ..ledger(0) };
+        assert!(check_ledgers(&[far]).is_err());
+    }
+}
