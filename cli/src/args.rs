@@ -64,7 +64,7 @@ pub(crate) struct NetworkArgs {
 /// Where the database is.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DatabaseArgs {
-    /// A Postgres database, for example postgres://user@host/name. Without it starmill runs its own, in the data folder.
+    /// A Postgres database, for example `postgres://user@host/name`. Without it starmill runs its own, in the data folder.
     #[arg(long, env = "STARMILL_DATABASE_URL", value_name = "URL", conflicts_with = "data_dir")]
     pub(crate) database_url: Option<String>,
     /// Folder of starmill's own Postgres.
@@ -248,9 +248,8 @@ pub(crate) struct SynthArgs {
 }
 
 /// Prints completions.
-pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
+pub(crate) fn completions(shell: clap_complete::Shell) {
     clap_complete::generate(shell, &mut Cli::command(), "starmill", &mut std::io::stdout());
-    Ok(())
 }
 
 /// Prints or writes manual pages.

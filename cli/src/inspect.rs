@@ -11,7 +11,7 @@ use starmill_xdr::Arena;
 
 use crate::args::InspectArgs;
 use crate::files::{self, NetworkOfFile};
-use crate::summary::{hex, thousands, utc};
+use crate::summary::{thousands, utc};
 
 /// Everything shown of a ledger. Counts and sizes in bytes.
 #[derive(Debug, Serialize)]
@@ -90,8 +90,8 @@ fn begin(head: &LedgerHead, skim: &Skim, network: &Network, frame: &[u8]) -> Ins
         closed_at: head.closed_at,
         close_meta: format!("V{}", head.close_meta_version),
         network: network.name().to_owned(),
-        hash: hex(&head.hash),
-        previous_hash: hex(&head.previous_hash),
+        hash: hex::encode(head.hash),
+        previous_hash: hex::encode(head.previous_hash),
         base_fee: head.base_fee,
         base_reserve: head.base_reserve,
         frame_bytes: frame.len(),

@@ -46,7 +46,10 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Db(args) => database::command(&args),
         Command::Bench(args) => bench::bench(&args).map(done),
         Command::Synth(args) => synth::synth(&args).map(done),
-        Command::Completions { shell } => args::completions(shell).map(done),
+        Command::Completions { shell } => {
+            args::completions(shell);
+            Ok(ExitCode::SUCCESS)
+        }
         Command::Man { folder } => args::man(folder.as_deref()).map(done),
     }
 }

@@ -167,7 +167,7 @@ fn drive<K: Sink>(
 /// A range that was asked for and is not all there is an error, after everything that is there was written.
 fn check_range(ended: Option<starmill_sources::Outcome>) -> anyhow::Result<()> {
     let Some(outcome) = ended else { return Ok(()) };
-    for (low, high) in [outcome.missing_at_start, outcome.missing_at_end].into_iter().flatten() {
+    if let Some((low, high)) = outcome.missing_at_start.or(outcome.missing_at_end) {
         let message = format!("ledgers {low} to {high} were asked for and are in no source; what is there was written");
         return Err(Failure::new("range-not-reached", message).into());
     }

@@ -2,11 +2,6 @@
 
 use std::time::Duration;
 
-/// Lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
-
 /// 1234567 as `1,234,567`.
 pub(crate) fn thousands(n: u64) -> String {
     let digits = n.to_string();

@@ -183,6 +183,6 @@ mod tests {
         rows.failed_ledger(&LEDGER, "ledger 1: \"x\"\nbad");
         let line: serde_json::Value = serde_json::from_slice(rows.lines()).unwrap();
         assert_eq!(line["error"], "ledger 1: \"x\"\nbad");
-        assert_eq!(rows.lines().iter().filter(|byte| **byte == b'\n').count(), 1);
+        assert_eq!(rows.lines().split_inclusive(|byte| *byte == b'\n').count(), 1);
     }
 }

@@ -175,7 +175,7 @@ mod tests {
     const NETWORK: &str = "Test SDF Network ; September 2015";
 
     fn batch(sequences: impl IntoIterator<Item = u32>) -> Batch<JsonRows> {
-        let mut batch = Batch::new();
+        let mut batch = Batch::<JsonRows>::new();
         for sequence in sequences {
             let row = LedgerRow { sequence, protocol: 22, closed_at: 0, close_meta_version: 1, base_reserve: 1, transactions: 1 };
             batch.ledgers.push(row);
@@ -202,7 +202,7 @@ mod tests {
         sink.commit(&mut batch([10, 12])).unwrap();
         sink.commit(&mut batch([])).unwrap();
         let covered = sink.coverage();
-        assert_eq!((covered.ledgers(), sink.covers(6), sink.covers(11)), (5, true, false));
+        assert_eq!((covered.ledgers(), sink.coverage().contains(6), sink.coverage().contains(11)), (5, true, false));
         assert_eq!(names(dir.path()).len(), 10);
         let rows = std::fs::read_to_string(dir.path().join("transactions_accounts-0000000010-0000000012-gaps.jsonl")).unwrap();
         assert_eq!(rows.lines().count(), 2);
@@ -228,11 +228,11 @@ mod tests {
         let error = sink.commit(&mut batch(5..8)).unwrap_err();
         assert_eq!(error.code(), "io");
         assert!(error.to_string().contains("renaming"), "{error}");
-        assert!(!sink.covers(5));
+        assert!(!sink.coverage().contains(5));
         std::fs::remove_dir(&obstacle).unwrap();
         assert_eq!(names(dir.path()), [""; 0]);
         sink.commit(&mut batch(5..8)).unwrap();
-        assert!(sink.covers(5));
+        assert!(sink.coverage().contains(5));
     }
 
     #[test]
