@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Body, Schema, Type};
+use crate::model::{Body, Definition, Schema, Type};
 use crate::types::key_fields;
 
 /// A union arm or optional larger than this is kept behind a reference into the arena.
@@ -102,6 +102,24 @@ impl<'s> Facts<'s> {
     /// Whether the definition can contain itself.
     pub(crate) fn recursive(&self, name: &str) -> bool {
         self.recursive.contains(name)
+    }
+
+    /// Whether exactly one place of the definitions reads this one, typedefs looked through.
+    pub(crate) fn used_once(&self, name: &str) -> bool {
+        !self.recursive(name) && self.uses(name) == 1
+    }
+
+    fn uses(&self, name: &str) -> usize {
+        let in_body = |d: &Definition| d.body.targets().iter().filter(|target| **target == name).count();
+        let users = self.schema.order.iter().map(|n| self.schema.get(n)).filter(|user| in_body(user) > 0);
+        users
+            .map(|user| match user.body {
+                // A typedef inside a cycle has uses without end; two is enough to say "not once".
+                Body::Typedef { .. } if self.recursive(&user.name) => 2,
+                Body::Typedef { .. } => in_body(user) * self.uses(&user.name),
+                _ => in_body(user),
+            })
+            .sum()
     }
 
     /// Whether the Rust type has a lifetime.

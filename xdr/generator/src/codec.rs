@@ -144,6 +144,11 @@ fn checks(facts: &Facts<'_>, ty: &Type, at: usize, size: usize) -> Vec<String> {
     }
 }
 
+/// What is read in one place only belongs there: the value is then built where it stays and not copied.
+fn inline(facts: &Facts<'_>, name: &str) -> &'static str {
+    if facts.used_once(name) { "    #[inline(always)]\n" } else { "" }
+}
+
 fn open_impl(out: &mut String, facts: &Facts<'_>, definition: &Definition) {
     let name = type_name(&definition.name);
     let life = if facts.body_borrows(&definition.name) { "<'a>" } else { "" };
@@ -246,7 +251,8 @@ fn run_size(facts: &Facts<'_>, run: &[&Field]) -> usize {
 fn emit_struct(out: &mut String, facts: &Facts<'_>, definition: &Definition, fields: &[Field]) -> Result<(), String> {
     let recursive = facts.recursive(&definition.name);
     open_impl(out, facts, definition);
-    let _ = writeln!(out, "    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {{");
+    let inline = inline(facts, &definition.name);
+    let _ = writeln!(out, "{inline}    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {{");
     if recursive {
         let _ = writeln!(out, "        c.enter()?;");
     }
@@ -283,7 +289,7 @@ fn emit_struct(out: &mut String, facts: &Facts<'_>, definition: &Definition, fie
         ""
     };
     let _ = writeln!(out, "{arena_unused}        Ok(Self {{ {} }})\n    }}\n", inits.join(", "));
-    let _ = writeln!(out, "    fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {{");
+    let _ = writeln!(out, "{inline}    fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {{");
     if recursive {
         let _ = writeln!(out, "        c.enter()?;");
     }
@@ -327,7 +333,7 @@ fn emit_union(out: &mut String, facts: &Facts<'_>, definition: &Definition, disc
             ("fn skip(c: &mut Cursor<'a>) -> Result<(), Stop>", "")
         };
         let start = out.len();
-        let _ = writeln!(out, "    {head} {{");
+        let _ = writeln!(out, "{}    {head} {{", inline(facts, &definition.name));
         if recursive {
             let _ = writeln!(out, "        c.enter()?;");
         }

@@ -361,6 +361,7 @@ impl<'a> Xdr<'a> for ScError {
     const NAME: &'static str = "SCError";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -379,6 +380,7 @@ impl<'a> Xdr<'a> for ScError {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -803,12 +805,14 @@ impl<'a> Xdr<'a> for ContractExecutableExternalRef<'a> {
     const NAME: &'static str = "ContractExecutableExternalRef";
     const SIZE_MIN: usize = 40;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let executable_owner = ScAddress::decode(c, arena)?;
         let tag = c.opaque(u32::MAX)?;
         Ok(Self { executable_owner, tag })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         ScAddress::skip(c)?;
         c.opaque(u32::MAX)?;

@@ -466,11 +466,13 @@ impl<'a> Xdr<'a> for FrozenLedgerKeys<'a> {
     const NAME: &'static str = "FrozenLedgerKeys";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let keys = c.list(arena, u32::MAX, 4, |c| c.opaque(u32::MAX))?;
         Ok(Self { keys })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_list(u32::MAX, 4, |c| { c.opaque(u32::MAX)?; Ok(()) })?;
         Ok(())
@@ -490,12 +492,14 @@ impl<'a> Xdr<'a> for FrozenLedgerKeysDelta<'a> {
     const NAME: &'static str = "FrozenLedgerKeysDelta";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let keys_to_freeze = c.list(arena, u32::MAX, 4, |c| c.opaque(u32::MAX))?;
         let keys_to_unfreeze = c.list(arena, u32::MAX, 4, |c| c.opaque(u32::MAX))?;
         Ok(Self { keys_to_freeze, keys_to_unfreeze })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_list(u32::MAX, 4, |c| { c.opaque(u32::MAX)?; Ok(()) })?;
         c.skip_list(u32::MAX, 4, |c| { c.opaque(u32::MAX)?; Ok(()) })?;
@@ -514,11 +518,13 @@ impl<'a> Xdr<'a> for FreezeBypassTxs<'a> {
     const NAME: &'static str = "FreezeBypassTxs";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let tx_hashes = c.list(arena, u32::MAX, 32, |c| c.take::<32>())?;
         Ok(Self { tx_hashes })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_flat_list(u32::MAX, 32)?;
         Ok(())
@@ -538,12 +544,14 @@ impl<'a> Xdr<'a> for FreezeBypassTxsDelta<'a> {
     const NAME: &'static str = "FreezeBypassTxsDelta";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let add_txs = c.list(arena, u32::MAX, 32, |c| c.take::<32>())?;
         let remove_txs = c.list(arena, u32::MAX, 32, |c| c.take::<32>())?;
         Ok(Self { add_txs, remove_txs })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_flat_list(u32::MAX, 32)?;
         c.skip_flat_list(u32::MAX, 32)?;
@@ -761,6 +769,7 @@ impl<'a> Xdr<'a> for ConfigSettingEntry<'a> {
     const NAME: &'static str = "ConfigSettingEntry";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -790,6 +799,7 @@ impl<'a> Xdr<'a> for ConfigSettingEntry<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {

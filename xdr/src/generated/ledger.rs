@@ -116,6 +116,7 @@ impl<'a> Xdr<'a> for StellarValueProposedValue<'a> {
     const NAME: &'static str = "StellarValueProposedValue";
     const SIZE_MIN: usize = 108;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<68>()?;
         let tx_set_hash = part::<0, 32, 68>(run);
@@ -125,6 +126,7 @@ impl<'a> Xdr<'a> for StellarValueProposedValue<'a> {
         Ok(Self { tx_set_hash, previous_ledger_hash, previous_ledger_version, lc_value_signature })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(68)?;
         LedgerCloseValueSignature::skip(c)?;
@@ -145,6 +147,7 @@ impl<'a> Xdr<'a> for StellarValueSignedMsValue<'a> {
     const NAME: &'static str = "StellarValueSignedMsValue";
     const SIZE_MIN: usize = 48;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<8>()?;
         let close_time_ms = u64::from_be_bytes(*part::<0, 8, 8>(run));
@@ -152,6 +155,7 @@ impl<'a> Xdr<'a> for StellarValueSignedMsValue<'a> {
         Ok(Self { close_time_ms, lc_value_signature })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(8)?;
         LedgerCloseValueSignature::skip(c)?;
@@ -178,6 +182,7 @@ impl<'a> Xdr<'a> for StellarValueProposedMsValue<'a> {
     const NAME: &'static str = "StellarValueProposedMsValue";
     const SIZE_MIN: usize = 116;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<76>()?;
         let close_time_ms = u64::from_be_bytes(*part::<0, 8, 76>(run));
@@ -188,6 +193,7 @@ impl<'a> Xdr<'a> for StellarValueProposedMsValue<'a> {
         Ok(Self { close_time_ms, tx_set_hash, previous_ledger_hash, previous_ledger_version, lc_value_signature })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(76)?;
         LedgerCloseValueSignature::skip(c)?;
@@ -227,6 +233,7 @@ impl<'a> Xdr<'a> for StellarValueExt<'a> {
     const NAME: &'static str = "StellarValueExt";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -240,6 +247,7 @@ impl<'a> Xdr<'a> for StellarValueExt<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -271,6 +279,7 @@ impl<'a> Xdr<'a> for StellarValue<'a> {
     const NAME: &'static str = "StellarValue";
     const SIZE_MIN: usize = 48;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<40>()?;
         let tx_set_hash = part::<0, 32, 40>(run);
@@ -280,6 +289,7 @@ impl<'a> Xdr<'a> for StellarValue<'a> {
         Ok(Self { tx_set_hash, close_time, upgrades, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(40)?;
         c.skip_list(6, 4, |c| { c.opaque(128)?; Ok(()) })?;
@@ -385,6 +395,7 @@ impl<'a> Xdr<'a> for LedgerHeaderExt<'a> {
     const NAME: &'static str = "LedgerHeaderExt";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -395,6 +406,7 @@ impl<'a> Xdr<'a> for LedgerHeaderExt<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -445,6 +457,7 @@ impl<'a> Xdr<'a> for LedgerHeader<'a> {
     const NAME: &'static str = "LedgerHeader";
     const SIZE_MIN: usize = 324;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<36>()?;
         let ledger_version = u32::from_be_bytes(*part::<0, 4, 36>(run));
@@ -466,6 +479,7 @@ impl<'a> Xdr<'a> for LedgerHeader<'a> {
         Ok(Self { ledger_version, previous_ledger_hash, scp_value, tx_set_result_hash, bucket_list_hash, ledger_seq, total_coins, fee_pool, inflation_seq, id_pool, base_fee, base_reserve, max_tx_set_size, skip_list, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(36)?;
         StellarValue::skip(c)?;
@@ -617,6 +631,7 @@ impl<'a> Xdr<'a> for LedgerUpgrade<'a> {
     const NAME: &'static str = "LedgerUpgrade";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -632,6 +647,7 @@ impl<'a> Xdr<'a> for LedgerUpgrade<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -714,12 +730,14 @@ impl<'a> Xdr<'a> for ParallelTxsComponent<'a> {
     const NAME: &'static str = "ParallelTxsComponent";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let base_fee = if c.flag()? { Some(i64::from_be_bytes(*c.take()?)) } else { None };
         let execution_stages = c.list(arena, u32::MAX, 4, |c| c.list(arena, u32::MAX, 4, |c| c.list(arena, u32::MAX, 68, |c| TransactionEnvelope::decode(c, arena))))?;
         Ok(Self { base_fee, execution_stages })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         if c.flag()? { c.bytes(8)?; }
         c.skip_list(u32::MAX, 4, |c| { c.skip_list(u32::MAX, 4, |c| { c.skip_list(u32::MAX, 68, |c| { TransactionEnvelope::skip(c)?; Ok(()) })?; Ok(()) })?; Ok(()) })?;
@@ -740,12 +758,14 @@ impl<'a> Xdr<'a> for TxSetComponentTxsMaybeDiscountedFee<'a> {
     const NAME: &'static str = "TxSetComponentTxsMaybeDiscountedFee";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let base_fee = if c.flag()? { Some(i64::from_be_bytes(*c.take()?)) } else { None };
         let txs = c.list(arena, u32::MAX, 68, |c| TransactionEnvelope::decode(c, arena))?;
         Ok(Self { base_fee, txs })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         if c.flag()? { c.bytes(8)?; }
         c.skip_list(u32::MAX, 68, |c| { TransactionEnvelope::skip(c)?; Ok(()) })?;
@@ -773,6 +793,7 @@ impl<'a> Xdr<'a> for TxSetComponent<'a> {
     const NAME: &'static str = "TxSetComponent";
     const SIZE_MIN: usize = 12;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -782,6 +803,7 @@ impl<'a> Xdr<'a> for TxSetComponent<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -815,6 +837,7 @@ impl<'a> Xdr<'a> for TransactionPhase<'a> {
     const NAME: &'static str = "TransactionPhase";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -825,6 +848,7 @@ impl<'a> Xdr<'a> for TransactionPhase<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -876,6 +900,7 @@ impl<'a> Xdr<'a> for TransactionSetV1<'a> {
     const NAME: &'static str = "TransactionSetV1";
     const SIZE_MIN: usize = 36;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<32>()?;
         let previous_ledger_hash = part::<0, 32, 32>(run);
@@ -883,6 +908,7 @@ impl<'a> Xdr<'a> for TransactionSetV1<'a> {
         Ok(Self { previous_ledger_hash, phases })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(32)?;
         c.skip_list(u32::MAX, 8, |c| { TransactionPhase::skip(c)?; Ok(()) })?;
@@ -967,11 +993,13 @@ impl<'a> Xdr<'a> for TransactionResultSet<'a> {
     const NAME: &'static str = "TransactionResultSet";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let results = c.list(arena, u32::MAX, 48, |c| TransactionResultPair::decode(c, arena))?;
         Ok(Self { results })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_list(u32::MAX, 48, |c| { TransactionResultPair::skip(c)?; Ok(()) })?;
         Ok(())
@@ -1001,6 +1029,7 @@ impl<'a> Xdr<'a> for TransactionHistoryEntryExt<'a> {
     const NAME: &'static str = "TransactionHistoryEntryExt";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -1011,6 +1040,7 @@ impl<'a> Xdr<'a> for TransactionHistoryEntryExt<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -1214,6 +1244,7 @@ impl<'a> Xdr<'a> for LedgerScpMessages<'a> {
     const NAME: &'static str = "LedgerSCPMessages";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<4>()?;
         let ledger_seq = u32::from_be_bytes(*part::<0, 4, 4>(run));
@@ -1221,6 +1252,7 @@ impl<'a> Xdr<'a> for LedgerScpMessages<'a> {
         Ok(Self { ledger_seq, messages })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(4)?;
         c.skip_list(u32::MAX, 92, |c| { ScpEnvelope::skip(c)?; Ok(()) })?;
@@ -1241,12 +1273,14 @@ impl<'a> Xdr<'a> for ScpHistoryEntryV0<'a> {
     const NAME: &'static str = "SCPHistoryEntryV0";
     const SIZE_MIN: usize = 12;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let quorum_sets = c.list(arena, u32::MAX, 12, |c| ScpQuorumSet::decode(c, arena))?;
         let ledger_messages = LedgerScpMessages::decode(c, arena)?;
         Ok(Self { quorum_sets, ledger_messages })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_list(u32::MAX, 12, |c| { ScpQuorumSet::skip(c)?; Ok(()) })?;
         LedgerScpMessages::skip(c)?;
@@ -1453,12 +1487,14 @@ impl<'a> Xdr<'a> for TransactionMetaV1<'a> {
     const NAME: &'static str = "TransactionMetaV1";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let tx_changes = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
         let operations = c.list(arena, u32::MAX, 4, |c| OperationMeta::decode(c, arena))?;
         Ok(Self { tx_changes, operations })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_list(u32::MAX, 12, |c| { LedgerEntryChange::skip(c)?; Ok(()) })?;
         c.skip_list(u32::MAX, 4, |c| { OperationMeta::skip(c)?; Ok(()) })?;
@@ -1481,6 +1517,7 @@ impl<'a> Xdr<'a> for TransactionMetaV2<'a> {
     const NAME: &'static str = "TransactionMetaV2";
     const SIZE_MIN: usize = 12;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let tx_changes_before = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
         let operations = c.list(arena, u32::MAX, 4, |c| OperationMeta::decode(c, arena))?;
@@ -1488,6 +1525,7 @@ impl<'a> Xdr<'a> for TransactionMetaV2<'a> {
         Ok(Self { tx_changes_before, operations, tx_changes_after })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_list(u32::MAX, 12, |c| { LedgerEntryChange::skip(c)?; Ok(()) })?;
         c.skip_list(u32::MAX, 4, |c| { OperationMeta::skip(c)?; Ok(()) })?;
@@ -1564,12 +1602,14 @@ impl<'a> Xdr<'a> for ContractEventV0<'a> {
     const NAME: &'static str = "ContractEventV0";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let topics = c.list(arena, u32::MAX, 4, |c| ScVal::decode(c, arena))?;
         let data = ScVal::decode(c, arena)?;
         Ok(Self { topics, data })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_list(u32::MAX, 4, |c| { ScVal::skip(c)?; Ok(()) })?;
         ScVal::skip(c)?;
@@ -1597,6 +1637,7 @@ impl<'a> Xdr<'a> for ContractEventBody<'a> {
     const NAME: &'static str = "ContractEventBody";
     const SIZE_MIN: usize = 12;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -1606,6 +1647,7 @@ impl<'a> Xdr<'a> for ContractEventBody<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -1780,6 +1822,7 @@ impl<'a> Xdr<'a> for SorobanTransactionMeta<'a> {
     const NAME: &'static str = "SorobanTransactionMeta";
     const SIZE_MIN: usize = 16;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let ext = SorobanTransactionMetaExt::decode(c, arena)?;
         let events = c.list(arena, u32::MAX, 24, |c| Spanned::<ContractEvent>::decode(c, arena))?;
@@ -1788,6 +1831,7 @@ impl<'a> Xdr<'a> for SorobanTransactionMeta<'a> {
         Ok(Self { ext, events, return_value, diagnostic_events })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         SorobanTransactionMetaExt::skip(c)?;
         c.skip_list(u32::MAX, 24, |c| { ContractEvent::skip(c)?; Ok(()) })?;
@@ -1816,6 +1860,7 @@ impl<'a> Xdr<'a> for TransactionMetaV3<'a> {
     const NAME: &'static str = "TransactionMetaV3";
     const SIZE_MIN: usize = 20;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<4>()?;
         let ext = ExtensionPoint::at(c, part::<0, 4, 4>(run))?;
@@ -1826,6 +1871,7 @@ impl<'a> Xdr<'a> for TransactionMetaV3<'a> {
         Ok(Self { ext, tx_changes_before, operations, tx_changes_after, soroban_meta })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<4>()?;
         arm(c, "ExtensionPoint", part::<0, 4, 4>(run), 0)?;
@@ -1852,6 +1898,7 @@ impl<'a> Xdr<'a> for OperationMetaV2<'a> {
     const NAME: &'static str = "OperationMetaV2";
     const SIZE_MIN: usize = 12;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<4>()?;
         let ext = ExtensionPoint::at(c, part::<0, 4, 4>(run))?;
@@ -1860,6 +1907,7 @@ impl<'a> Xdr<'a> for OperationMetaV2<'a> {
         Ok(Self { ext, changes, events })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<4>()?;
         arm(c, "ExtensionPoint", part::<0, 4, 4>(run), 0)?;
@@ -1882,12 +1930,14 @@ impl<'a> Xdr<'a> for SorobanTransactionMetaV2<'a> {
     const NAME: &'static str = "SorobanTransactionMetaV2";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let ext = SorobanTransactionMetaExt::decode(c, arena)?;
         let return_value = if c.flag()? { Some({ let value = ScVal::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         Ok(Self { ext, return_value })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         SorobanTransactionMetaExt::skip(c)?;
         if c.flag()? { ScVal::skip(c)?; }
@@ -1963,6 +2013,7 @@ impl<'a> Xdr<'a> for TransactionEvent<'a> {
     const NAME: &'static str = "TransactionEvent";
     const SIZE_MIN: usize = 28;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<4>()?;
         let stage = TransactionEventStage::at(c, part::<0, 4, 4>(run))?;
@@ -1970,6 +2021,7 @@ impl<'a> Xdr<'a> for TransactionEvent<'a> {
         Ok(Self { stage, event })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<4>()?;
         TransactionEventStage::at(c, part::<0, 4, 4>(run))?;
@@ -2001,6 +2053,7 @@ impl<'a> Xdr<'a> for TransactionMetaV4<'a> {
     const NAME: &'static str = "TransactionMetaV4";
     const SIZE_MIN: usize = 28;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<4>()?;
         let ext = ExtensionPoint::at(c, part::<0, 4, 4>(run))?;
@@ -2013,6 +2066,7 @@ impl<'a> Xdr<'a> for TransactionMetaV4<'a> {
         Ok(Self { ext, tx_changes_before, operations, tx_changes_after, soroban_meta, events, diagnostic_events })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<4>()?;
         arm(c, "ExtensionPoint", part::<0, 4, 4>(run), 0)?;
@@ -2134,6 +2188,7 @@ impl<'a> Xdr<'a> for TransactionResultMetaV1<'a> {
     const NAME: &'static str = "TransactionResultMetaV1";
     const SIZE_MIN: usize = 68;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<4>()?;
         let ext = ExtensionPoint::at(c, part::<0, 4, 4>(run))?;
@@ -2144,6 +2199,7 @@ impl<'a> Xdr<'a> for TransactionResultMetaV1<'a> {
         Ok(Self { ext, result, fee_processing, tx_apply_processing, post_tx_apply_fee_processing })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<4>()?;
         arm(c, "ExtensionPoint", part::<0, 4, 4>(run), 0)?;
@@ -2200,6 +2256,7 @@ impl<'a> Xdr<'a> for LedgerCloseMetaV0<'a> {
     const NAME: &'static str = "LedgerCloseMetaV0";
     const SIZE_MIN: usize = 408;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let ledger_header = LedgerHeaderHistoryEntry::decode(c, arena)?;
         let tx_set = TransactionSet::decode(c, arena)?;
@@ -2209,6 +2266,7 @@ impl<'a> Xdr<'a> for LedgerCloseMetaV0<'a> {
         Ok(Self { ledger_header, tx_set, tx_processing, upgrades_processing, scp_info })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         LedgerHeaderHistoryEntry::skip(c)?;
         TransactionSet::skip(c)?;
@@ -2323,6 +2381,7 @@ impl<'a> Xdr<'a> for LedgerCloseMetaV1<'a> {
     const NAME: &'static str = "LedgerCloseMetaV1";
     const SIZE_MIN: usize = 432;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let ext = LedgerCloseMetaExt::decode(c, arena)?;
         let ledger_header = LedgerHeaderHistoryEntry::decode(c, arena)?;
@@ -2337,6 +2396,7 @@ impl<'a> Xdr<'a> for LedgerCloseMetaV1<'a> {
         Ok(Self { ext, ledger_header, tx_set, tx_processing, upgrades_processing, scp_info, total_byte_size_of_live_soroban_state, evicted_keys, unused })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         LedgerCloseMetaExt::skip(c)?;
         LedgerHeaderHistoryEntry::skip(c)?;
@@ -2376,6 +2436,7 @@ impl<'a> Xdr<'a> for LedgerCloseMetaV2<'a> {
     const NAME: &'static str = "LedgerCloseMetaV2";
     const SIZE_MIN: usize = 428;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let ext = LedgerCloseMetaExt::decode(c, arena)?;
         let ledger_header = LedgerHeaderHistoryEntry::decode(c, arena)?;
@@ -2389,6 +2450,7 @@ impl<'a> Xdr<'a> for LedgerCloseMetaV2<'a> {
         Ok(Self { ext, ledger_header, tx_set, tx_processing, upgrades_processing, scp_info, total_byte_size_of_live_soroban_state, evicted_keys })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         LedgerCloseMetaExt::skip(c)?;
         LedgerHeaderHistoryEntry::skip(c)?;
@@ -2428,6 +2490,7 @@ impl<'a> Xdr<'a> for LedgerCloseMeta<'a> {
     const NAME: &'static str = "LedgerCloseMeta";
     const SIZE_MIN: usize = 412;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -2439,6 +2502,7 @@ impl<'a> Xdr<'a> for LedgerCloseMeta<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {

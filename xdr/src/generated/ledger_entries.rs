@@ -107,6 +107,7 @@ impl<'a> Xdr<'a> for AssetCode<'a> {
     const NAME: &'static str = "AssetCode";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -118,6 +119,7 @@ impl<'a> Xdr<'a> for AssetCode<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -481,6 +483,7 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV2Ext<'a> {
     const NAME: &'static str = "AccountEntryExtensionV2Ext";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -491,6 +494,7 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV2Ext<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -519,6 +523,7 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV2<'a> {
     const NAME: &'static str = "AccountEntryExtensionV2";
     const SIZE_MIN: usize = 16;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<8>()?;
         let num_sponsored = u32::from_be_bytes(*part::<0, 4, 8>(run));
@@ -528,6 +533,7 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV2<'a> {
         Ok(Self { num_sponsored, num_sponsoring, signer_sponsoring_i_ds, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(8)?;
         c.skip_list(20, 4, |c| { if c.flag()? { let run = c.take::<36>()?; arm(c, "PublicKey", part::<0, 4, 36>(run), 0)?; } Ok(()) })?;
@@ -559,6 +565,7 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV1Ext<'a> {
     const NAME: &'static str = "AccountEntryExtensionV1Ext";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -569,6 +576,7 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV1Ext<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -593,6 +601,7 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV1<'a> {
     const NAME: &'static str = "AccountEntryExtensionV1";
     const SIZE_MIN: usize = 20;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<16>()?;
         let liabilities = Liabilities::at(c, part::<0, 16, 16>(run))?;
@@ -600,6 +609,7 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV1<'a> {
         Ok(Self { liabilities, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(16)?;
         AccountEntryExtensionV1Ext::skip(c)?;
@@ -630,6 +640,7 @@ impl<'a> Xdr<'a> for AccountEntryExt<'a> {
     const NAME: &'static str = "AccountEntryExt";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -640,6 +651,7 @@ impl<'a> Xdr<'a> for AccountEntryExt<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -682,6 +694,7 @@ impl<'a> Xdr<'a> for AccountEntry<'a> {
     const NAME: &'static str = "AccountEntry";
     const SIZE_MIN: usize = 80;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let key_mark = c.rest();
         let run = c.take::<36>()?;
@@ -702,6 +715,7 @@ impl<'a> Xdr<'a> for AccountEntry<'a> {
         Ok(Self { account_id, key_bytes, balance, seq_num, num_sub_entries, inflation_dest, flags, home_domain, thresholds, signers, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<56>()?;
         arm(c, "PublicKey", part::<0, 4, 56>(run), 0)?;
@@ -913,6 +927,7 @@ impl<'a> Xdr<'a> for TrustLineEntryV1Ext<'a> {
     const NAME: &'static str = "TrustLineEntryV1Ext";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -923,6 +938,7 @@ impl<'a> Xdr<'a> for TrustLineEntryV1Ext<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -947,6 +963,7 @@ impl<'a> Xdr<'a> for TrustLineEntryV1<'a> {
     const NAME: &'static str = "TrustLineEntryV1";
     const SIZE_MIN: usize = 20;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<16>()?;
         let liabilities = Liabilities::at(c, part::<0, 16, 16>(run))?;
@@ -954,6 +971,7 @@ impl<'a> Xdr<'a> for TrustLineEntryV1<'a> {
         Ok(Self { liabilities, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(16)?;
         TrustLineEntryV1Ext::skip(c)?;
@@ -984,6 +1002,7 @@ impl<'a> Xdr<'a> for TrustLineEntryExt<'a> {
     const NAME: &'static str = "TrustLineEntryExt";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -994,6 +1013,7 @@ impl<'a> Xdr<'a> for TrustLineEntryExt<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -1028,6 +1048,7 @@ impl<'a> Xdr<'a> for TrustLineEntry<'a> {
     const NAME: &'static str = "TrustLineEntry";
     const SIZE_MIN: usize = 64;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let key_mark = c.rest();
         let run = c.take::<36>()?;
@@ -1042,6 +1063,7 @@ impl<'a> Xdr<'a> for TrustLineEntry<'a> {
         Ok(Self { account_id, asset, key_bytes, balance, limit, flags, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<36>()?;
         arm(c, "PublicKey", part::<0, 4, 36>(run), 0)?;
@@ -1207,6 +1229,7 @@ impl<'a> Xdr<'a> for DataEntry<'a> {
     const NAME: &'static str = "DataEntry";
     const SIZE_MIN: usize = 48;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let key_mark = c.rest();
         let run = c.take::<36>()?;
@@ -1220,6 +1243,7 @@ impl<'a> Xdr<'a> for DataEntry<'a> {
         Ok(Self { account_id, data_name, key_bytes, data_value, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<36>()?;
         arm(c, "PublicKey", part::<0, 4, 36>(run), 0)?;
@@ -1426,6 +1450,7 @@ impl<'a> Xdr<'a> for ClaimantV0<'a> {
     const NAME: &'static str = "ClaimantV0";
     const SIZE_MIN: usize = 40;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<36>()?;
         let destination = PublicKey::at(c, part::<0, 36, 36>(run))?;
@@ -1433,6 +1458,7 @@ impl<'a> Xdr<'a> for ClaimantV0<'a> {
         Ok(Self { destination, predicate })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<36>()?;
         arm(c, "PublicKey", part::<0, 4, 36>(run), 0)?;
@@ -1577,6 +1603,7 @@ impl<'a> Xdr<'a> for ClaimableBalanceEntryExt<'a> {
     const NAME: &'static str = "ClaimableBalanceEntryExt";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -1587,6 +1614,7 @@ impl<'a> Xdr<'a> for ClaimableBalanceEntryExt<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -1619,6 +1647,7 @@ impl<'a> Xdr<'a> for ClaimableBalanceEntry<'a> {
     const NAME: &'static str = "ClaimableBalanceEntry";
     const SIZE_MIN: usize = 56;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let key_mark = c.rest();
         let run = c.take::<36>()?;
@@ -1632,6 +1661,7 @@ impl<'a> Xdr<'a> for ClaimableBalanceEntry<'a> {
         Ok(Self { balance_id, key_bytes, claimants, asset, amount, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<36>()?;
         arm(c, "ClaimableBalanceID", part::<0, 4, 36>(run), 0)?;
@@ -1693,6 +1723,7 @@ impl<'a> Xdr<'a> for LiquidityPoolEntryConstantProduct<'a> {
     const NAME: &'static str = "LiquidityPoolEntryConstantProduct";
     const SIZE_MIN: usize = 44;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let params = LiquidityPoolConstantProductParameters::decode(c, arena)?;
         let run = c.take::<32>()?;
@@ -1703,6 +1734,7 @@ impl<'a> Xdr<'a> for LiquidityPoolEntryConstantProduct<'a> {
         Ok(Self { params, reserve_a, reserve_b, total_pool_shares, pool_shares_trust_line_count })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         LiquidityPoolConstantProductParameters::skip(c)?;
         c.bytes(32)?;
@@ -1730,6 +1762,7 @@ impl<'a> Xdr<'a> for LiquidityPoolEntryBody<'a> {
     const NAME: &'static str = "LiquidityPoolEntryBody";
     const SIZE_MIN: usize = 48;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -1739,6 +1772,7 @@ impl<'a> Xdr<'a> for LiquidityPoolEntryBody<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -1764,6 +1798,7 @@ impl<'a> Xdr<'a> for LiquidityPoolEntry<'a> {
     const NAME: &'static str = "LiquidityPoolEntry";
     const SIZE_MIN: usize = 80;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let key_mark = c.rest();
         let run = c.take::<32>()?;
@@ -1773,6 +1808,7 @@ impl<'a> Xdr<'a> for LiquidityPoolEntry<'a> {
         Ok(Self { liquidity_pool_id, key_bytes, body })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(32)?;
         LiquidityPoolEntryBody::skip(c)?;
@@ -1852,6 +1888,7 @@ impl<'a> Xdr<'a> for ContractDataEntry<'a> {
     const NAME: &'static str = "ContractDataEntry";
     const SIZE_MIN: usize = 52;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<4>()?;
         let ext = ExtensionPoint::at(c, part::<0, 4, 4>(run))?;
@@ -1865,6 +1902,7 @@ impl<'a> Xdr<'a> for ContractDataEntry<'a> {
         Ok(Self { ext, contract, key, durability, key_bytes, val })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<4>()?;
         arm(c, "ExtensionPoint", part::<0, 4, 4>(run), 0)?;
@@ -1984,6 +2022,7 @@ impl<'a> Xdr<'a> for ContractCodeEntryExt<'a> {
     const NAME: &'static str = "ContractCodeEntryExt";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -1994,6 +2033,7 @@ impl<'a> Xdr<'a> for ContractCodeEntryExt<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -2022,6 +2062,7 @@ impl<'a> Xdr<'a> for ContractCodeEntry<'a> {
     const NAME: &'static str = "ContractCodeEntry";
     const SIZE_MIN: usize = 40;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let ext = ContractCodeEntryExt::decode(c, arena)?;
         let key_mark = c.rest();
@@ -2032,6 +2073,7 @@ impl<'a> Xdr<'a> for ContractCodeEntry<'a> {
         Ok(Self { ext, hash, key_bytes, code })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         ContractCodeEntryExt::skip(c)?;
         c.bytes(32)?;
@@ -2129,6 +2171,7 @@ impl<'a> Xdr<'a> for LedgerEntryExtensionV1<'a> {
     const NAME: &'static str = "LedgerEntryExtensionV1";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let sponsoring_id = if c.flag()? { Some({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         let run = c.take::<4>()?;
@@ -2136,6 +2179,7 @@ impl<'a> Xdr<'a> for LedgerEntryExtensionV1<'a> {
         Ok(Self { sponsoring_id, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         if c.flag()? { let run = c.take::<36>()?; arm(c, "PublicKey", part::<0, 4, 36>(run), 0)?; }
         let run = c.take::<4>()?;
@@ -2191,6 +2235,7 @@ impl<'a> Xdr<'a> for LedgerEntryData<'a> {
     const NAME: &'static str = "LedgerEntryData";
     const SIZE_MIN: usize = 12;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -2209,6 +2254,7 @@ impl<'a> Xdr<'a> for LedgerEntryData<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -2251,6 +2297,7 @@ impl<'a> Xdr<'a> for LedgerEntryExt<'a> {
     const NAME: &'static str = "LedgerEntryExt";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -2261,6 +2308,7 @@ impl<'a> Xdr<'a> for LedgerEntryExt<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -2347,6 +2395,7 @@ impl<'a> Xdr<'a> for LedgerKeyTrustLine<'a> {
     const NAME: &'static str = "LedgerKeyTrustLine";
     const SIZE_MIN: usize = 40;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<36>()?;
         let account_id = PublicKey::at(c, part::<0, 36, 36>(run))?;
@@ -2354,6 +2403,7 @@ impl<'a> Xdr<'a> for LedgerKeyTrustLine<'a> {
         Ok(Self { account_id, asset })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<36>()?;
         arm(c, "PublicKey", part::<0, 4, 36>(run), 0)?;
@@ -2408,6 +2458,7 @@ impl<'a> Xdr<'a> for LedgerKeyData<'a> {
     const NAME: &'static str = "LedgerKeyData";
     const SIZE_MIN: usize = 40;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<36>()?;
         let account_id = PublicKey::at(c, part::<0, 36, 36>(run))?;
@@ -2416,6 +2467,7 @@ impl<'a> Xdr<'a> for LedgerKeyData<'a> {
         Ok(Self { account_id, data_name })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<36>()?;
         arm(c, "PublicKey", part::<0, 4, 36>(run), 0)?;
@@ -2501,6 +2553,7 @@ impl<'a> Xdr<'a> for LedgerKeyContractData<'a> {
     const NAME: &'static str = "LedgerKeyContractData";
     const SIZE_MIN: usize = 44;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let contract = ScAddress::decode(c, arena)?;
         let key = ScVal::decode(c, arena)?;
@@ -2509,6 +2562,7 @@ impl<'a> Xdr<'a> for LedgerKeyContractData<'a> {
         Ok(Self { contract, key, durability })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         ScAddress::skip(c)?;
         ScVal::skip(c)?;
@@ -2915,6 +2969,7 @@ impl<'a> Xdr<'a> for BucketMetadataExt {
     const NAME: &'static str = "BucketMetadataExt";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -2925,6 +2980,7 @@ impl<'a> Xdr<'a> for BucketMetadataExt {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -2949,6 +3005,7 @@ impl<'a> Xdr<'a> for BucketMetadata {
     const NAME: &'static str = "BucketMetadata";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<4>()?;
         let ledger_version = u32::from_be_bytes(*part::<0, 4, 4>(run));
@@ -2956,6 +3013,7 @@ impl<'a> Xdr<'a> for BucketMetadata {
         Ok(Self { ledger_version, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(4)?;
         BucketMetadataExt::skip(c)?;

@@ -109,6 +109,7 @@ impl<'a> Xdr<'a> for ScpNomination<'a> {
     const NAME: &'static str = "SCPNomination";
     const SIZE_MIN: usize = 40;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<32>()?;
         let quorum_set_hash = part::<0, 32, 32>(run);
@@ -117,6 +118,7 @@ impl<'a> Xdr<'a> for ScpNomination<'a> {
         Ok(Self { quorum_set_hash, votes, accepted })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(32)?;
         c.skip_list(u32::MAX, 4, |c| { c.opaque(u32::MAX)?; Ok(()) })?;
@@ -146,6 +148,7 @@ impl<'a> Xdr<'a> for ScpStatementPrepare<'a> {
     const NAME: &'static str = "SCPStatementPrepare";
     const SIZE_MIN: usize = 56;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<32>()?;
         let quorum_set_hash = part::<0, 32, 32>(run);
@@ -158,6 +161,7 @@ impl<'a> Xdr<'a> for ScpStatementPrepare<'a> {
         Ok(Self { quorum_set_hash, ballot, prepared, prepared_prime, n_c, n_h })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(32)?;
         ScpBallot::skip(c)?;
@@ -187,6 +191,7 @@ impl<'a> Xdr<'a> for ScpStatementConfirm<'a> {
     const NAME: &'static str = "SCPStatementConfirm";
     const SIZE_MIN: usize = 52;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let ballot = ScpBallot::decode(c, arena)?;
         let run = c.take::<44>()?;
@@ -197,6 +202,7 @@ impl<'a> Xdr<'a> for ScpStatementConfirm<'a> {
         Ok(Self { ballot, n_prepared, n_commit, n_h, quorum_set_hash })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         ScpBallot::skip(c)?;
         c.bytes(44)?;
@@ -219,6 +225,7 @@ impl<'a> Xdr<'a> for ScpStatementExternalize<'a> {
     const NAME: &'static str = "SCPStatementExternalize";
     const SIZE_MIN: usize = 44;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let commit = ScpBallot::decode(c, arena)?;
         let run = c.take::<36>()?;
@@ -227,6 +234,7 @@ impl<'a> Xdr<'a> for ScpStatementExternalize<'a> {
         Ok(Self { commit, n_h, commit_quorum_set_hash })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         ScpBallot::skip(c)?;
         c.bytes(36)?;
@@ -263,6 +271,7 @@ impl<'a> Xdr<'a> for ScpStatementPledges<'a> {
     const NAME: &'static str = "SCPStatementPledges";
     const SIZE_MIN: usize = 44;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -275,6 +284,7 @@ impl<'a> Xdr<'a> for ScpStatementPledges<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -303,6 +313,7 @@ impl<'a> Xdr<'a> for ScpStatement<'a> {
     const NAME: &'static str = "SCPStatement";
     const SIZE_MIN: usize = 88;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<44>()?;
         let node_id = PublicKey::at(c, part::<0, 36, 44>(run))?;
@@ -311,6 +322,7 @@ impl<'a> Xdr<'a> for ScpStatement<'a> {
         Ok(Self { node_id, slot_index, pledges })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<44>()?;
         arm(c, "PublicKey", part::<0, 4, 44>(run), 0)?;
@@ -332,12 +344,14 @@ impl<'a> Xdr<'a> for ScpEnvelope<'a> {
     const NAME: &'static str = "SCPEnvelope";
     const SIZE_MIN: usize = 92;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let statement = ScpStatement::decode(c, arena)?;
         let signature = c.opaque(64)?;
         Ok(Self { statement, signature })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         ScpStatement::skip(c)?;
         c.opaque(64)?;

@@ -24,6 +24,7 @@ impl<'a> Xdr<'a> for LiquidityPoolParameters<'a> {
     const NAME: &'static str = "LiquidityPoolParameters";
     const SIZE_MIN: usize = 16;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -33,6 +34,7 @@ impl<'a> Xdr<'a> for LiquidityPoolParameters<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -347,6 +349,7 @@ impl<'a> Xdr<'a> for PaymentOp<'a> {
     const NAME: &'static str = "PaymentOp";
     const SIZE_MIN: usize = 48;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let destination = MuxedAccount::decode(c, arena)?;
         let asset = Asset::decode(c, arena)?;
@@ -355,6 +358,7 @@ impl<'a> Xdr<'a> for PaymentOp<'a> {
         Ok(Self { destination, asset, amount })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         MuxedAccount::skip(c)?;
         Asset::skip(c)?;
@@ -384,6 +388,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictReceiveOp<'a> {
     const NAME: &'static str = "PathPaymentStrictReceiveOp";
     const SIZE_MIN: usize = 64;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let send_asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
@@ -396,6 +401,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictReceiveOp<'a> {
         Ok(Self { send_asset, send_max, destination, dest_asset, dest_amount, path })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         Asset::skip(c)?;
         c.bytes(8)?;
@@ -428,6 +434,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictSendOp<'a> {
     const NAME: &'static str = "PathPaymentStrictSendOp";
     const SIZE_MIN: usize = 64;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let send_asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
@@ -440,6 +447,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictSendOp<'a> {
         Ok(Self { send_asset, send_amount, destination, dest_asset, dest_min, path })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         Asset::skip(c)?;
         c.bytes(8)?;
@@ -470,6 +478,7 @@ impl<'a> Xdr<'a> for ManageSellOfferOp<'a> {
     const NAME: &'static str = "ManageSellOfferOp";
     const SIZE_MIN: usize = 32;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let selling = Asset::decode(c, arena)?;
         let buying = Asset::decode(c, arena)?;
@@ -480,6 +489,7 @@ impl<'a> Xdr<'a> for ManageSellOfferOp<'a> {
         Ok(Self { selling, buying, amount, price, offer_id })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         Asset::skip(c)?;
         Asset::skip(c)?;
@@ -507,6 +517,7 @@ impl<'a> Xdr<'a> for ManageBuyOfferOp<'a> {
     const NAME: &'static str = "ManageBuyOfferOp";
     const SIZE_MIN: usize = 32;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let selling = Asset::decode(c, arena)?;
         let buying = Asset::decode(c, arena)?;
@@ -517,6 +528,7 @@ impl<'a> Xdr<'a> for ManageBuyOfferOp<'a> {
         Ok(Self { selling, buying, buy_amount, price, offer_id })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         Asset::skip(c)?;
         Asset::skip(c)?;
@@ -542,6 +554,7 @@ impl<'a> Xdr<'a> for CreatePassiveSellOfferOp<'a> {
     const NAME: &'static str = "CreatePassiveSellOfferOp";
     const SIZE_MIN: usize = 24;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let selling = Asset::decode(c, arena)?;
         let buying = Asset::decode(c, arena)?;
@@ -551,6 +564,7 @@ impl<'a> Xdr<'a> for CreatePassiveSellOfferOp<'a> {
         Ok(Self { selling, buying, amount, price })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         Asset::skip(c)?;
         Asset::skip(c)?;
@@ -586,6 +600,7 @@ impl<'a> Xdr<'a> for SetOptionsOp<'a> {
     const NAME: &'static str = "SetOptionsOp";
     const SIZE_MIN: usize = 36;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let inflation_dest = if c.flag()? { Some({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         let clear_flags = if c.flag()? { Some(c.u32()?) } else { None };
@@ -599,6 +614,7 @@ impl<'a> Xdr<'a> for SetOptionsOp<'a> {
         Ok(Self { inflation_dest, clear_flags, set_flags, master_weight, low_threshold, med_threshold, high_threshold, home_domain, signer })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         if c.flag()? { let run = c.take::<36>()?; arm(c, "PublicKey", part::<0, 4, 36>(run), 0)?; }
         if c.flag()? { c.bytes(4)?; }
@@ -642,6 +658,7 @@ impl<'a> Xdr<'a> for ChangeTrustAsset<'a> {
     const NAME: &'static str = "ChangeTrustAsset";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -654,6 +671,7 @@ impl<'a> Xdr<'a> for ChangeTrustAsset<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -680,6 +698,7 @@ impl<'a> Xdr<'a> for ChangeTrustOp<'a> {
     const NAME: &'static str = "ChangeTrustOp";
     const SIZE_MIN: usize = 12;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let line = ChangeTrustAsset::decode(c, arena)?;
         let run = c.take::<8>()?;
@@ -687,6 +706,7 @@ impl<'a> Xdr<'a> for ChangeTrustOp<'a> {
         Ok(Self { line, limit })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         ChangeTrustAsset::skip(c)?;
         c.bytes(8)?;
@@ -709,6 +729,7 @@ impl<'a> Xdr<'a> for AllowTrustOp<'a> {
     const NAME: &'static str = "AllowTrustOp";
     const SIZE_MIN: usize = 48;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<36>()?;
         let trustor = PublicKey::at(c, part::<0, 36, 36>(run))?;
@@ -718,6 +739,7 @@ impl<'a> Xdr<'a> for AllowTrustOp<'a> {
         Ok(Self { trustor, asset, authorize })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<36>()?;
         arm(c, "PublicKey", part::<0, 4, 36>(run), 0)?;
@@ -740,6 +762,7 @@ impl<'a> Xdr<'a> for ManageDataOp<'a> {
     const NAME: &'static str = "ManageDataOp";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let data_name = c.opaque(64)?;
         let data_value = if c.flag()? { Some(c.opaque(64)?) } else { None };
@@ -747,6 +770,7 @@ impl<'a> Xdr<'a> for ManageDataOp<'a> {
         Ok(Self { data_name, data_value })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.opaque(64)?;
         if c.flag()? { c.opaque(64)?; }
@@ -800,6 +824,7 @@ impl<'a> Xdr<'a> for CreateClaimableBalanceOp<'a> {
     const NAME: &'static str = "CreateClaimableBalanceOp";
     const SIZE_MIN: usize = 16;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
@@ -808,6 +833,7 @@ impl<'a> Xdr<'a> for CreateClaimableBalanceOp<'a> {
         Ok(Self { asset, amount, claimants })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         Asset::skip(c)?;
         c.bytes(8)?;
@@ -942,6 +968,7 @@ impl<'a> Xdr<'a> for RevokeSponsorshipOpSigner<'a> {
     const NAME: &'static str = "RevokeSponsorshipOpSigner";
     const SIZE_MIN: usize = 72;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<36>()?;
         let account_id = PublicKey::at(c, part::<0, 36, 36>(run))?;
@@ -949,6 +976,7 @@ impl<'a> Xdr<'a> for RevokeSponsorshipOpSigner<'a> {
         Ok(Self { account_id, signer_key })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<36>()?;
         arm(c, "PublicKey", part::<0, 4, 36>(run), 0)?;
@@ -980,6 +1008,7 @@ impl<'a> Xdr<'a> for RevokeSponsorshipOp<'a> {
     const NAME: &'static str = "RevokeSponsorshipOp";
     const SIZE_MIN: usize = 12;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -990,6 +1019,7 @@ impl<'a> Xdr<'a> for RevokeSponsorshipOp<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -1016,6 +1046,7 @@ impl<'a> Xdr<'a> for ClawbackOp<'a> {
     const NAME: &'static str = "ClawbackOp";
     const SIZE_MIN: usize = 48;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let asset = Asset::decode(c, arena)?;
         let from = MuxedAccount::decode(c, arena)?;
@@ -1024,6 +1055,7 @@ impl<'a> Xdr<'a> for ClawbackOp<'a> {
         Ok(Self { asset, from, amount })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         Asset::skip(c)?;
         MuxedAccount::skip(c)?;
@@ -1080,6 +1112,7 @@ impl<'a> Xdr<'a> for SetTrustLineFlagsOp<'a> {
     const NAME: &'static str = "SetTrustLineFlagsOp";
     const SIZE_MIN: usize = 48;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<36>()?;
         let trustor = PublicKey::at(c, part::<0, 36, 36>(run))?;
@@ -1090,6 +1123,7 @@ impl<'a> Xdr<'a> for SetTrustLineFlagsOp<'a> {
         Ok(Self { trustor, asset, clear_flags, set_flags })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<36>()?;
         arm(c, "PublicKey", part::<0, 4, 36>(run), 0)?;
@@ -1298,6 +1332,7 @@ impl<'a> Xdr<'a> for ContractIdPreimageFromAddress<'a> {
     const NAME: &'static str = "ContractIDPreimageFromAddress";
     const SIZE_MIN: usize = 68;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let address = ScAddress::decode(c, arena)?;
         let run = c.take::<32>()?;
@@ -1305,6 +1340,7 @@ impl<'a> Xdr<'a> for ContractIdPreimageFromAddress<'a> {
         Ok(Self { address, salt })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         ScAddress::skip(c)?;
         c.bytes(32)?;
@@ -1471,6 +1507,7 @@ impl<'a> Xdr<'a> for HostFunction<'a> {
     const NAME: &'static str = "HostFunction";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -1483,6 +1520,7 @@ impl<'a> Xdr<'a> for HostFunction<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -1577,6 +1615,7 @@ impl<'a> Xdr<'a> for SorobanAuthorizedFunction<'a> {
     const NAME: &'static str = "SorobanAuthorizedFunction";
     const SIZE_MIN: usize = 16;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -1588,6 +1627,7 @@ impl<'a> Xdr<'a> for SorobanAuthorizedFunction<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -1711,12 +1751,14 @@ impl<'a> Xdr<'a> for SorobanAddressCredentialsWithDelegates<'a> {
     const NAME: &'static str = "SorobanAddressCredentialsWithDelegates";
     const SIZE_MIN: usize = 56;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let address_credentials = SorobanAddressCredentials::decode(c, arena)?;
         let delegates = c.list(arena, u32::MAX, 44, |c| SorobanDelegateSignature::decode(c, arena))?;
         Ok(Self { address_credentials, delegates })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         SorobanAddressCredentials::skip(c)?;
         c.skip_list(u32::MAX, 44, |c| { SorobanDelegateSignature::skip(c)?; Ok(()) })?;
@@ -1812,6 +1854,7 @@ impl<'a> Xdr<'a> for SorobanCredentials<'a> {
     const NAME: &'static str = "SorobanCredentials";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -1824,6 +1867,7 @@ impl<'a> Xdr<'a> for SorobanCredentials<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -1850,12 +1894,14 @@ impl<'a> Xdr<'a> for SorobanAuthorizationEntry<'a> {
     const NAME: &'static str = "SorobanAuthorizationEntry";
     const SIZE_MIN: usize = 24;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let credentials = SorobanCredentials::decode(c, arena)?;
         let root_invocation = SorobanAuthorizedInvocation::decode(c, arena)?;
         Ok(Self { credentials, root_invocation })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         SorobanCredentials::skip(c)?;
         SorobanAuthorizedInvocation::skip(c)?;
@@ -1876,12 +1922,14 @@ impl<'a> Xdr<'a> for InvokeHostFunctionOp<'a> {
     const NAME: &'static str = "InvokeHostFunctionOp";
     const SIZE_MIN: usize = 12;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let host_function = HostFunction::decode(c, arena)?;
         let auth = c.list(arena, u32::MAX, 24, |c| SorobanAuthorizationEntry::decode(c, arena))?;
         Ok(Self { host_function, auth })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         HostFunction::skip(c)?;
         c.skip_list(u32::MAX, 24, |c| { SorobanAuthorizationEntry::skip(c)?; Ok(()) })?;
@@ -2051,6 +2099,7 @@ impl<'a> Xdr<'a> for OperationBody<'a> {
     const NAME: &'static str = "OperationBody";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -2086,6 +2135,7 @@ impl<'a> Xdr<'a> for OperationBody<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -2358,6 +2408,7 @@ impl<'a> Xdr<'a> for PreconditionsV2<'a> {
     const NAME: &'static str = "PreconditionsV2";
     const SIZE_MIN: usize = 28;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let time_bounds = if c.flag()? { Some({ let value = TimeBounds::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
         let ledger_bounds = if c.flag()? { Some(LedgerBounds::decode(c, arena)?) } else { None };
@@ -2369,6 +2420,7 @@ impl<'a> Xdr<'a> for PreconditionsV2<'a> {
         Ok(Self { time_bounds, ledger_bounds, min_seq_num, min_seq_age, min_seq_ledger_gap, extra_signers })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         if c.flag()? { c.bytes(16)?; }
         if c.flag()? { c.bytes(8)?; }
@@ -2460,6 +2512,7 @@ impl<'a> Xdr<'a> for Preconditions<'a> {
     const NAME: &'static str = "Preconditions";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -2471,6 +2524,7 @@ impl<'a> Xdr<'a> for Preconditions<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -2496,12 +2550,14 @@ impl<'a> Xdr<'a> for LedgerFootprint<'a> {
     const NAME: &'static str = "LedgerFootprint";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let read_only = c.list(arena, u32::MAX, 8, |c| LedgerKey::decode(c, arena))?;
         let read_write = c.list(arena, u32::MAX, 8, |c| LedgerKey::decode(c, arena))?;
         Ok(Self { read_only, read_write })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_list(u32::MAX, 8, |c| { LedgerKey::skip(c)?; Ok(()) })?;
         c.skip_list(u32::MAX, 8, |c| { LedgerKey::skip(c)?; Ok(()) })?;
@@ -2526,6 +2582,7 @@ impl<'a> Xdr<'a> for SorobanResources<'a> {
     const NAME: &'static str = "SorobanResources";
     const SIZE_MIN: usize = 20;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let footprint = LedgerFootprint::decode(c, arena)?;
         let run = c.take::<12>()?;
@@ -2535,6 +2592,7 @@ impl<'a> Xdr<'a> for SorobanResources<'a> {
         Ok(Self { footprint, instructions, disk_read_bytes, write_bytes })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         LedgerFootprint::skip(c)?;
         c.bytes(12)?;
@@ -2553,11 +2611,13 @@ impl<'a> Xdr<'a> for SorobanResourcesExtV0<'a> {
     const NAME: &'static str = "SorobanResourcesExtV0";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let archived_soroban_entries = c.list(arena, u32::MAX, 4, |c| c.u32())?;
         Ok(Self { archived_soroban_entries })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_flat_list(u32::MAX, 4)?;
         Ok(())
@@ -2587,6 +2647,7 @@ impl<'a> Xdr<'a> for SorobanTransactionDataExt<'a> {
     const NAME: &'static str = "SorobanTransactionDataExt";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -2597,6 +2658,7 @@ impl<'a> Xdr<'a> for SorobanTransactionDataExt<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -2623,6 +2685,7 @@ impl<'a> Xdr<'a> for SorobanTransactionData<'a> {
     const NAME: &'static str = "SorobanTransactionData";
     const SIZE_MIN: usize = 32;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let ext = SorobanTransactionDataExt::decode(c, arena)?;
         let resources = SorobanResources::decode(c, arena)?;
@@ -2631,6 +2694,7 @@ impl<'a> Xdr<'a> for SorobanTransactionData<'a> {
         Ok(Self { ext, resources, resource_fee })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         SorobanTransactionDataExt::skip(c)?;
         SorobanResources::skip(c)?;
@@ -2703,6 +2767,7 @@ impl<'a> Xdr<'a> for TransactionV0<'a> {
     const NAME: &'static str = "TransactionV0";
     const SIZE_MIN: usize = 60;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<44>()?;
         let source_account_ed25519 = part::<0, 32, 44>(run);
@@ -2716,6 +2781,7 @@ impl<'a> Xdr<'a> for TransactionV0<'a> {
         Ok(Self { source_account_ed25519, fee, seq_num, time_bounds, memo, operations, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(44)?;
         if c.flag()? { c.bytes(16)?; }
@@ -2740,12 +2806,14 @@ impl<'a> Xdr<'a> for TransactionV0Envelope<'a> {
     const NAME: &'static str = "TransactionV0Envelope";
     const SIZE_MIN: usize = 64;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let tx = TransactionV0::decode(c, arena)?;
         let signatures = c.list(arena, 20, 8, |c| DecoratedSignature::decode(c, arena))?;
         Ok(Self { tx, signatures })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         TransactionV0::skip(c)?;
         c.skip_list(20, 8, |c| { DecoratedSignature::skip(c)?; Ok(()) })?;
@@ -2776,6 +2844,7 @@ impl<'a> Xdr<'a> for TransactionExt<'a> {
     const NAME: &'static str = "TransactionExt";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -2786,6 +2855,7 @@ impl<'a> Xdr<'a> for TransactionExt<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -2820,6 +2890,7 @@ impl<'a> Xdr<'a> for Transaction<'a> {
     const NAME: &'static str = "Transaction";
     const SIZE_MIN: usize = 64;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let source_account = MuxedAccount::decode(c, arena)?;
         let run = c.take::<12>()?;
@@ -2832,6 +2903,7 @@ impl<'a> Xdr<'a> for Transaction<'a> {
         Ok(Self { source_account, fee, seq_num, cond, memo, operations, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         MuxedAccount::skip(c)?;
         c.bytes(12)?;
@@ -2889,6 +2961,7 @@ impl<'a> Xdr<'a> for FeeBumpTransactionInnerTx<'a> {
     const NAME: &'static str = "FeeBumpTransactionInnerTx";
     const SIZE_MIN: usize = 72;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -2898,6 +2971,7 @@ impl<'a> Xdr<'a> for FeeBumpTransactionInnerTx<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -2966,6 +3040,7 @@ impl<'a> Xdr<'a> for FeeBumpTransaction<'a> {
     const NAME: &'static str = "FeeBumpTransaction";
     const SIZE_MIN: usize = 120;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let fee_source = MuxedAccount::decode(c, arena)?;
         let run = c.take::<8>()?;
@@ -2976,6 +3051,7 @@ impl<'a> Xdr<'a> for FeeBumpTransaction<'a> {
         Ok(Self { fee_source, fee, inner_tx, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         MuxedAccount::skip(c)?;
         c.bytes(8)?;
@@ -2999,12 +3075,14 @@ impl<'a> Xdr<'a> for FeeBumpTransactionEnvelope<'a> {
     const NAME: &'static str = "FeeBumpTransactionEnvelope";
     const SIZE_MIN: usize = 124;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let tx = FeeBumpTransaction::decode(c, arena)?;
         let signatures = c.list(arena, 20, 8, |c| DecoratedSignature::decode(c, arena))?;
         Ok(Self { tx, signatures })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         FeeBumpTransaction::skip(c)?;
         c.skip_list(20, 8, |c| { DecoratedSignature::skip(c)?; Ok(()) })?;
@@ -3137,6 +3215,7 @@ impl<'a> Xdr<'a> for ClaimOfferAtomV0<'a> {
     const NAME: &'static str = "ClaimOfferAtomV0";
     const SIZE_MIN: usize = 64;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<40>()?;
         let seller_ed25519 = part::<0, 32, 40>(run);
@@ -3150,6 +3229,7 @@ impl<'a> Xdr<'a> for ClaimOfferAtomV0<'a> {
         Ok(Self { seller_ed25519, offer_id, asset_sold, amount_sold, asset_bought, amount_bought })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(40)?;
         Asset::skip(c)?;
@@ -3181,6 +3261,7 @@ impl<'a> Xdr<'a> for ClaimOfferAtom<'a> {
     const NAME: &'static str = "ClaimOfferAtom";
     const SIZE_MIN: usize = 68;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<44>()?;
         let seller_id = PublicKey::at(c, part::<0, 36, 44>(run))?;
@@ -3194,6 +3275,7 @@ impl<'a> Xdr<'a> for ClaimOfferAtom<'a> {
         Ok(Self { seller_id, offer_id, asset_sold, amount_sold, asset_bought, amount_bought })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let run = c.take::<44>()?;
         arm(c, "PublicKey", part::<0, 4, 44>(run), 0)?;
@@ -3224,6 +3306,7 @@ impl<'a> Xdr<'a> for ClaimLiquidityAtom<'a> {
     const NAME: &'static str = "ClaimLiquidityAtom";
     const SIZE_MIN: usize = 56;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<32>()?;
         let liquidity_pool_id = part::<0, 32, 32>(run);
@@ -3236,6 +3319,7 @@ impl<'a> Xdr<'a> for ClaimLiquidityAtom<'a> {
         Ok(Self { liquidity_pool_id, asset_sold, amount_sold, asset_bought, amount_bought })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(32)?;
         Asset::skip(c)?;
@@ -3390,6 +3474,7 @@ impl<'a> Xdr<'a> for CreateAccountResult {
     const NAME: &'static str = "CreateAccountResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -3404,6 +3489,7 @@ impl<'a> Xdr<'a> for CreateAccountResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -3548,6 +3634,7 @@ impl<'a> Xdr<'a> for PaymentResult {
     const NAME: &'static str = "PaymentResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -3567,6 +3654,7 @@ impl<'a> Xdr<'a> for PaymentResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -3727,12 +3815,14 @@ impl<'a> Xdr<'a> for PathPaymentStrictReceiveResultSuccess<'a> {
     const NAME: &'static str = "PathPaymentStrictReceiveResultSuccess";
     const SIZE_MIN: usize = 52;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let offers = c.list(arena, u32::MAX, 60, |c| ClaimAtom::decode(c, arena))?;
         let last = SimplePaymentResult::decode(c, arena)?;
         Ok(Self { offers, last })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_list(u32::MAX, 60, |c| { ClaimAtom::skip(c)?; Ok(()) })?;
         SimplePaymentResult::skip(c)?;
@@ -3796,6 +3886,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictReceiveResult<'a> {
     const NAME: &'static str = "PathPaymentStrictReceiveResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -3817,6 +3908,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictReceiveResult<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -3947,12 +4039,14 @@ impl<'a> Xdr<'a> for PathPaymentStrictSendResultSuccess<'a> {
     const NAME: &'static str = "PathPaymentStrictSendResultSuccess";
     const SIZE_MIN: usize = 52;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let offers = c.list(arena, u32::MAX, 60, |c| ClaimAtom::decode(c, arena))?;
         let last = SimplePaymentResult::decode(c, arena)?;
         Ok(Self { offers, last })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.skip_list(u32::MAX, 60, |c| { ClaimAtom::skip(c)?; Ok(()) })?;
         SimplePaymentResult::skip(c)?;
@@ -4016,6 +4110,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictSendResult<'a> {
     const NAME: &'static str = "PathPaymentStrictSendResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -4037,6 +4132,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictSendResult<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -4235,6 +4331,7 @@ impl<'a> Xdr<'a> for ManageOfferSuccessResultOffer<'a> {
     const NAME: &'static str = "ManageOfferSuccessResultOffer";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -4246,6 +4343,7 @@ impl<'a> Xdr<'a> for ManageOfferSuccessResultOffer<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -4534,6 +4632,7 @@ impl<'a> Xdr<'a> for ManageBuyOfferResult<'a> {
     const NAME: &'static str = "ManageBuyOfferResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -4555,6 +4654,7 @@ impl<'a> Xdr<'a> for ManageBuyOfferResult<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -4714,6 +4814,7 @@ impl<'a> Xdr<'a> for SetOptionsResult {
     const NAME: &'static str = "SetOptionsResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -4734,6 +4835,7 @@ impl<'a> Xdr<'a> for SetOptionsResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -4877,6 +4979,7 @@ impl<'a> Xdr<'a> for ChangeTrustResult {
     const NAME: &'static str = "ChangeTrustResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -4895,6 +4998,7 @@ impl<'a> Xdr<'a> for ChangeTrustResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -5022,6 +5126,7 @@ impl<'a> Xdr<'a> for AllowTrustResult {
     const NAME: &'static str = "AllowTrustResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -5038,6 +5143,7 @@ impl<'a> Xdr<'a> for AllowTrustResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -5170,6 +5276,7 @@ impl<'a> Xdr<'a> for AccountMergeResult {
     const NAME: &'static str = "AccountMergeResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -5187,6 +5294,7 @@ impl<'a> Xdr<'a> for AccountMergeResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -5311,6 +5419,7 @@ impl<'a> Xdr<'a> for InflationResult<'a> {
     const NAME: &'static str = "InflationResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -5321,6 +5430,7 @@ impl<'a> Xdr<'a> for InflationResult<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -5427,6 +5537,7 @@ impl<'a> Xdr<'a> for ManageDataResult {
     const NAME: &'static str = "ManageDataResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -5441,6 +5552,7 @@ impl<'a> Xdr<'a> for ManageDataResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -5529,6 +5641,7 @@ impl<'a> Xdr<'a> for BumpSequenceResult {
     const NAME: &'static str = "BumpSequenceResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -5540,6 +5653,7 @@ impl<'a> Xdr<'a> for BumpSequenceResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -5653,6 +5767,7 @@ impl<'a> Xdr<'a> for CreateClaimableBalanceResult<'a> {
     const NAME: &'static str = "CreateClaimableBalanceResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -5667,6 +5782,7 @@ impl<'a> Xdr<'a> for CreateClaimableBalanceResult<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -5791,6 +5907,7 @@ impl<'a> Xdr<'a> for ClaimClaimableBalanceResult {
     const NAME: &'static str = "ClaimClaimableBalanceResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -5807,6 +5924,7 @@ impl<'a> Xdr<'a> for ClaimClaimableBalanceResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -5911,6 +6029,7 @@ impl<'a> Xdr<'a> for BeginSponsoringFutureReservesResult {
     const NAME: &'static str = "BeginSponsoringFutureReservesResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -5924,6 +6043,7 @@ impl<'a> Xdr<'a> for BeginSponsoringFutureReservesResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -6011,6 +6131,7 @@ impl<'a> Xdr<'a> for EndSponsoringFutureReservesResult {
     const NAME: &'static str = "EndSponsoringFutureReservesResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -6022,6 +6143,7 @@ impl<'a> Xdr<'a> for EndSponsoringFutureReservesResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -6135,6 +6257,7 @@ impl<'a> Xdr<'a> for RevokeSponsorshipResult {
     const NAME: &'static str = "RevokeSponsorshipResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -6150,6 +6273,7 @@ impl<'a> Xdr<'a> for RevokeSponsorshipResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -6260,6 +6384,7 @@ impl<'a> Xdr<'a> for ClawbackResult {
     const NAME: &'static str = "ClawbackResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -6274,6 +6399,7 @@ impl<'a> Xdr<'a> for ClawbackResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -6376,6 +6502,7 @@ impl<'a> Xdr<'a> for ClawbackClaimableBalanceResult {
     const NAME: &'static str = "ClawbackClaimableBalanceResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -6389,6 +6516,7 @@ impl<'a> Xdr<'a> for ClawbackClaimableBalanceResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -6504,6 +6632,7 @@ impl<'a> Xdr<'a> for SetTrustLineFlagsResult {
     const NAME: &'static str = "SetTrustLineFlagsResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -6519,6 +6648,7 @@ impl<'a> Xdr<'a> for SetTrustLineFlagsResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -6657,6 +6787,7 @@ impl<'a> Xdr<'a> for LiquidityPoolDepositResult {
     const NAME: &'static str = "LiquidityPoolDepositResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -6675,6 +6806,7 @@ impl<'a> Xdr<'a> for LiquidityPoolDepositResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -6802,6 +6934,7 @@ impl<'a> Xdr<'a> for LiquidityPoolWithdrawResult {
     const NAME: &'static str = "LiquidityPoolWithdrawResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -6818,6 +6951,7 @@ impl<'a> Xdr<'a> for LiquidityPoolWithdrawResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -6936,6 +7070,7 @@ impl<'a> Xdr<'a> for InvokeHostFunctionResult<'a> {
     const NAME: &'static str = "InvokeHostFunctionResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -6951,6 +7086,7 @@ impl<'a> Xdr<'a> for InvokeHostFunctionResult<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -7054,6 +7190,7 @@ impl<'a> Xdr<'a> for ExtendFootprintTtlResult {
     const NAME: &'static str = "ExtendFootprintTTLResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -7067,6 +7204,7 @@ impl<'a> Xdr<'a> for ExtendFootprintTtlResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -7168,6 +7306,7 @@ impl<'a> Xdr<'a> for RestoreFootprintResult {
     const NAME: &'static str = "RestoreFootprintResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -7181,6 +7320,7 @@ impl<'a> Xdr<'a> for RestoreFootprintResult {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -7363,6 +7503,7 @@ impl<'a> Xdr<'a> for OperationResultTr<'a> {
     const NAME: &'static str = "OperationResultTr";
     const SIZE_MIN: usize = 8;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -7398,6 +7539,7 @@ impl<'a> Xdr<'a> for OperationResultTr<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -7697,6 +7839,7 @@ impl<'a> Xdr<'a> for InnerTransactionResultResult<'a> {
     const NAME: &'static str = "InnerTransactionResultResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -7723,6 +7866,7 @@ impl<'a> Xdr<'a> for InnerTransactionResultResult<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -7806,6 +7950,7 @@ impl<'a> Xdr<'a> for InnerTransactionResult<'a> {
     const NAME: &'static str = "InnerTransactionResult";
     const SIZE_MIN: usize = 16;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<8>()?;
         let fee_charged = i64::from_be_bytes(*part::<0, 8, 8>(run));
@@ -7815,6 +7960,7 @@ impl<'a> Xdr<'a> for InnerTransactionResult<'a> {
         Ok(Self { fee_charged, result, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(8)?;
         InnerTransactionResultResult::skip(c)?;
@@ -7837,6 +7983,7 @@ impl<'a> Xdr<'a> for InnerTransactionResultPair<'a> {
     const NAME: &'static str = "InnerTransactionResultPair";
     const SIZE_MIN: usize = 48;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<32>()?;
         let transaction_hash = part::<0, 32, 32>(run);
@@ -7844,6 +7991,7 @@ impl<'a> Xdr<'a> for InnerTransactionResultPair<'a> {
         Ok(Self { transaction_hash, result })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(32)?;
         InnerTransactionResult::skip(c)?;
@@ -7928,6 +8076,7 @@ impl<'a> Xdr<'a> for TransactionResultResult<'a> {
     const NAME: &'static str = "TransactionResultResult";
     const SIZE_MIN: usize = 4;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let head = c.take::<4>()?;
         let value = match i32::from_be_bytes(*head) {
@@ -7956,6 +8105,7 @@ impl<'a> Xdr<'a> for TransactionResultResult<'a> {
         Ok(value)
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         let head = c.take::<4>()?;
         match i32::from_be_bytes(*head) {
@@ -8041,6 +8191,7 @@ impl<'a> Xdr<'a> for TransactionResult<'a> {
     const NAME: &'static str = "TransactionResult";
     const SIZE_MIN: usize = 16;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<8>()?;
         let fee_charged = i64::from_be_bytes(*part::<0, 8, 8>(run));
@@ -8050,6 +8201,7 @@ impl<'a> Xdr<'a> for TransactionResult<'a> {
         Ok(Self { fee_charged, result, ext })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(8)?;
         TransactionResultResult::skip(c)?;

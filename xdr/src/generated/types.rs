@@ -295,6 +295,7 @@ impl<'a> Xdr<'a> for SignerKeyEd25519SignedPayload<'a> {
     const NAME: &'static str = "SignerKeyEd25519SignedPayload";
     const SIZE_MIN: usize = 36;
 
+    #[inline(always)]
     fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
         let run = c.take::<32>()?;
         let ed25519 = part::<0, 32, 32>(run);
@@ -303,6 +304,7 @@ impl<'a> Xdr<'a> for SignerKeyEd25519SignedPayload<'a> {
         Ok(Self { ed25519, payload })
     }
 
+    #[inline(always)]
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
         c.bytes(32)?;
         c.opaque(64)?;
