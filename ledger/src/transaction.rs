@@ -78,7 +78,7 @@ impl<'a> PairedLedger<'a> {
 
 fn changes<'a>(span: Span, frame: &'a [u8], arena: &'a Arena) -> Result<LedgerEntryChanges<'a>, XdrError> {
     let mut c = starmill_xdr::Cursor::new(span.of(frame));
-    let list = c.list(arena, u32::MAX, LedgerEntryChange::SIZE_MIN, |c| LedgerEntryChange::decode(c, arena));
+    let list = c.list(arena, u32::MAX, LedgerEntryChange::SIZE_MIN, |c, slot| LedgerEntryChange::decode_into(c, arena, slot));
     list.map_err(|_| c.error())
 }
 

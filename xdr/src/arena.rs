@@ -7,6 +7,8 @@
 #![allow(unsafe_code)]
 
 use std::alloc::Layout;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::sync::{Mutex, PoisonError};
 
 use bumpalo::Bump;
@@ -19,6 +21,39 @@ const FIRST_CHUNK_BYTES: usize = 16 * 1024;
 pub const BUDGET_BYTES: usize = 64 * 1024 * 1024;
 /// Default bytes kept by a rewind.
 pub const RETAINED_BYTES: usize = 8 * 1024 * 1024;
+
+/// Memory for one value that is not written yet.
+///
+/// The brand `'f` is invariant and chosen anew for every slot, so a [`Filled`] can only come from the slot that was handed out with it.
+#[derive(Debug)]
+pub struct Slot<'f, T> {
+    memory: &'f mut MaybeUninit<T>,
+    brand: PhantomData<fn(&'f ()) -> &'f ()>,
+}
+
+/// Proof that the slot of the same brand was written.
+#[derive(Debug)]
+pub struct Filled<'f> {
+    brand: PhantomData<fn(&'f ()) -> &'f ()>,
+}
+
+impl<'f, T> Slot<'f, T> {
+    /// Writes the value.
+    #[inline(always)]
+    pub fn fill(self, value: T) -> Filled<'f> {
+        self.memory.write(value);
+        Filled { brand: PhantomData }
+    }
+}
+
+/// A value written by `fill` into a slot of its own, by value.
+#[inline(always)]
+pub(crate) fn by_value<T: Copy>(fill: impl for<'f> FnOnce(Slot<'f, T>) -> Result<Filled<'f>, Stop>) -> Result<T, Stop> {
+    let mut memory = MaybeUninit::uninit();
+    let _filled = fill(Slot { memory: &mut memory, brand: PhantomData })?;
+    // SAFETY: a `Filled` of the slot's brand exists, so the memory was written.
+    Ok(unsafe { memory.assume_init() })
+}
 
 /// A bump allocator with a budget.
 #[derive(Debug)]
@@ -66,6 +101,23 @@ impl Arena {
         self.bump.try_alloc(value).ok().map(|kept| &*kept)
     }
 
+    /// One value, written by `fill` where it stays.
+    #[inline(always)]
+    pub(crate) fn keep_with<'s, 'a, T: Copy>(
+        &'s self,
+        cursor: &mut Cursor<'a>,
+        fill: impl for<'f> FnOnce(&mut Cursor<'a>, Slot<'f, T>) -> Result<Filled<'f>, Stop>,
+    ) -> Result<&'s T, Stop> {
+        let Ok(memory) = self.bump.try_alloc_layout(Layout::new::<T>()) else { return Err(cursor.over_budget(self)) };
+        let mut memory = memory.cast::<MaybeUninit<T>>();
+        // SAFETY: `memory` is aligned for a `T` and as large; nothing else knows it yet. `MaybeUninit` may hold anything.
+        let slot = Slot { memory: unsafe { memory.as_mut() }, brand: PhantomData };
+        let _filled = fill(cursor, slot)?;
+        // SAFETY: a `Filled` of this slot's brand exists, so the slot was written; the memory lives as long as the borrow of `self`, since
+        // rewinding takes `&mut self`.
+        Ok(unsafe { memory.as_ref().assume_init_ref() })
+    }
+
     /// Keeps a copy of a slice; `None` when the budget is used up.
     pub fn keep_slice<T: Copy>(&self, values: &[T]) -> Option<&[T]> {
         self.bump.try_alloc_slice_copy(values).ok().map(|kept| &*kept)
@@ -88,23 +140,23 @@ impl Arena {
         Ok(Some(unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), n) }))
     }
 
-    /// `n` elements, each made by `element` from the cursor.
+    /// `n` elements, each written by `element` where it stays.
     #[inline(always)]
     pub(crate) fn list<'s, 'a, T: Copy>(
         &'s self,
         n: usize,
         cursor: &mut Cursor<'a>,
-        mut element: impl FnMut(&mut Cursor<'a>) -> Result<T, Stop>,
+        mut element: impl for<'f> FnMut(&mut Cursor<'a>, Slot<'f, T>) -> Result<Filled<'f>, Stop>,
     ) -> Result<&'s [T], Stop> {
         let Ok(layout) = Layout::array::<T>(n) else { return Err(cursor.over_budget(self)) };
         let Ok(memory) = self.bump.try_alloc_layout(layout) else { return Err(cursor.over_budget(self)) };
         let first = memory.cast::<T>();
         for i in 0..n {
-            let value = element(cursor)?;
             // SAFETY: `first` points at memory for `n` values of `T`, aligned for it, and i < n. Nothing else knows this memory yet.
-            unsafe { first.add(i).write(value) };
+            let slot = Slot { memory: unsafe { first.add(i).cast::<MaybeUninit<T>>().as_mut() }, brand: PhantomData };
+            let _filled = element(cursor, slot)?;
         }
-        // SAFETY: all `n` elements are written; the memory lives as long as the borrow of `self`, since rewinding takes `&mut self`. An error
+        // SAFETY: for each slot a `Filled` of its brand existed, so all `n` elements are written; the memory lives as long as the borrow of `self`, since rewinding takes `&mut self`. An error
         // above leaves the memory unused until then; `T: Copy` has nothing to drop.
         Ok(unsafe { std::slice::from_raw_parts(first.as_ptr(), n) })
     }

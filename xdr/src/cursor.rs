@@ -3,6 +3,7 @@
 //! A cursor never reads past its input, never trusts a claimed length before the bytes are seen to be there, and remembers the first thing
 //! that was wrong. After an error its position means nothing more.
 
+use crate::arena::{Filled, Slot};
 use crate::{Arena, Stop, XdrError};
 
 /// How deep recursive types (values, claim predicates, invocation trees, quorum sets) may nest unless asked otherwise.
@@ -186,7 +187,7 @@ impl<'a> Cursor<'a> {
         arena: &'a Arena,
         max: u32,
         element_size_min: usize,
-        element: impl FnMut(&mut Self) -> Result<T, Stop>,
+        element: impl for<'f> FnMut(&mut Self, Slot<'f, T>) -> Result<Filled<'f>, Stop>,
     ) -> Result<&'a [T], Stop> {
         let n = self.count(max, element_size_min)?;
         if n == 0 {
@@ -216,13 +217,14 @@ impl<'a> Cursor<'a> {
         self.bytes(n * element_size).map(|_| ())
     }
 
-    /// Puts a value into the arena.
+    /// A value in the arena, written by `fill` where it stays.
     #[inline(always)]
-    pub fn keep<T: Copy>(&mut self, arena: &'a Arena, value: T) -> Result<&'a T, Stop> {
-        match arena.keep(value) {
-            Some(kept) => Ok(kept),
-            None => Err(self.over_budget(arena)),
-        }
+    pub fn keep<T: Copy>(
+        &mut self,
+        arena: &'a Arena,
+        fill: impl for<'f> FnOnce(&mut Self, Slot<'f, T>) -> Result<Filled<'f>, Stop>,
+    ) -> Result<&'a T, Stop> {
+        arena.keep_with(self, fill)
     }
 
     #[cold]

@@ -18,7 +18,7 @@ mod error;
 pub mod frame;
 mod generated;
 
-pub use arena::{Arena, ArenaPool};
+pub use arena::{Arena, ArenaPool, Filled, Slot};
 pub use cursor::{Cursor, DEPTH_MAX};
 pub use error::{Stop, XdrError};
 pub use frame::{FrameBuf, FrameError, FrameReader, FrameSlice};
@@ -30,8 +30,13 @@ pub trait Xdr<'a>: Copy + 'a {
     const NAME: &'static str;
     /// Bytes of the smallest encoding.
     const SIZE_MIN: usize;
-    /// Reads a value; what it cannot borrow from the input goes into the arena.
-    fn decode(cursor: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop>;
+    /// Reads a value into its place; what it cannot borrow from the input goes into the arena.
+    fn decode_into<'f>(cursor: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop>;
+    /// Reads a value.
+    #[inline(always)]
+    fn decode(cursor: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+        arena::by_value(|slot| Self::decode_into(cursor, arena, slot))
+    }
     /// Steps over a value, with the same rules as `decode`.
     fn skip(cursor: &mut Cursor<'a>) -> Result<(), Stop>;
 }

@@ -41,11 +41,12 @@ fn decode_expr(facts: &Facts<'_>, ty: &Type) -> Result<String, String> {
                 return Err(format!("a list element of {size} bytes in memory for {size_min} encoded: {element:?}"));
             }
             let read = if spanned(element) {
-                format!("Spanned::<{}>::decode(c, arena)", rust_type(facts, element).replace("<'a>", ""))
+                let name = rust_type(facts, element).replace("<'a>", "");
+                format!("Ok(slot.fill(Spanned::<{name}>::decode(c, arena)?))")
             } else {
-                closure_body(&decode_expr(facts, element)?)
+                fill_expr(facts, element)?
             };
-            format!("c.list(arena, {}, {size_min}, |c| {read})?", max_text(*max_count))
+            format!("c.list(arena, {}, {size_min}, |c, slot| {read})?", max_text(*max_count))
         }
         Type::Optional { element } => format!("if c.flag()? {{ Some({}) }} else {{ None }}", held_expr(facts, element)?),
         Type::Ref { name } => format!("{}::decode(c, arena)?", type_name(name)),
@@ -53,18 +54,17 @@ fn decode_expr(facts: &Facts<'_>, ty: &Type) -> Result<String, String> {
     })
 }
 
-/// `x?` as the last thing in a closure that returns a result.
-fn closure_body(expr: &str) -> String {
-    match expr.strip_suffix('?') {
-        Some(result) if !expr.contains("if ") && !result.starts_with("i64") && !result.starts_with("u64") => result.to_owned(),
-        _ => format!("Ok({expr})"),
-    }
+/// An expression that reads `ty` into `slot`.
+fn fill_expr(facts: &Facts<'_>, ty: &Type) -> Result<String, String> {
+    Ok(match facts.schema.resolve(ty) {
+        Type::Ref { name } => format!("{}::decode_into(c, arena, slot)", type_name(name)),
+        other => format!("Ok(slot.fill({}))", decode_expr(facts, other)?),
+    })
 }
 
-/// The same, kept in the arena when large.
+/// The same as [`decode_expr`], kept in the arena when large.
 fn held_expr(facts: &Facts<'_>, ty: &Type) -> Result<String, String> {
-    let read = decode_expr(facts, ty)?;
-    Ok(if facts.boxed(ty) { format!("{{ let value = {read}; c.keep(arena, value)? }}") } else { read })
+    if facts.boxed(ty) { Ok(format!("c.keep(arena, |c, slot| {})?", fill_expr(facts, ty)?)) } else { decode_expr(facts, ty) }
 }
 
 /// A statement that steps over `ty`.
@@ -144,6 +144,12 @@ fn checks(facts: &Facts<'_>, ty: &Type, at: usize, size: usize) -> Vec<String> {
     }
 }
 
+/// The signature of `decode_into`; the arena has a name where the body uses it.
+fn decode_head(body: &str) -> String {
+    let arena = if body.contains("arena") { "arena" } else { "_" };
+    format!("fn decode_into<'f>(c: &mut Cursor<'a>, {arena}: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop>")
+}
+
 /// What is read in one place only belongs there: the value is then built where it stays and not copied.
 fn inline(facts: &Facts<'_>, name: &str) -> &'static str {
     if facts.used_once(name) { "    #[inline(always)]\n" } else { "" }
@@ -203,7 +209,7 @@ fn emit_flat(out: &mut String, facts: &Facts<'_>, definition: &Definition) -> Re
     open_impl(out, facts, definition);
     let _ = writeln!(
         out,
-        "    #[inline(always)]\n    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {{\n        let run = c.take::<{size}>()?;\n        Self::at(c, run)\n    }}\n"
+        "    #[inline(always)]\n    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {{\n        let run = c.take::<{size}>()?;\n        Ok(slot.fill(Self::at(c, run)?))\n    }}\n"
     );
     let _ = writeln!(
         out,
@@ -252,43 +258,39 @@ fn emit_struct(out: &mut String, facts: &Facts<'_>, definition: &Definition, fie
     let recursive = facts.recursive(&definition.name);
     open_impl(out, facts, definition);
     let inline = inline(facts, &definition.name);
-    let _ = writeln!(out, "{inline}    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {{");
+    let mut body = String::new();
     if recursive {
-        let _ = writeln!(out, "        c.enter()?;");
+        let _ = writeln!(body, "        c.enter()?;");
     }
     let mut inits: Vec<String> = Vec::new();
     for piece in pieces(facts, &definition.name, fields) {
         match piece {
             Piece::Run(run) => {
                 let size = run_size(facts, &run);
-                let _ = writeln!(out, "        let run = c.take::<{size}>()?;");
+                let _ = writeln!(body, "        let run = c.take::<{size}>()?;");
                 let mut at = 0;
                 for f in run {
-                    let _ = writeln!(out, "        let {} = {};", field_name(&f.name), part_expr(facts, &f.ty, at, size));
+                    let _ = writeln!(body, "        let {} = {};", field_name(&f.name), part_expr(facts, &f.ty, at, size));
                     at += facts.flat(&f.ty).unwrap_or(0);
                     inits.push(field_name(&f.name));
                 }
             }
             Piece::Single(f) => {
-                let _ = writeln!(out, "        let {} = {};", field_name(&f.name), decode_expr(facts, &f.ty)?);
+                let _ = writeln!(body, "        let {} = {};", field_name(&f.name), decode_expr(facts, &f.ty)?);
                 inits.push(field_name(&f.name));
             }
-            Piece::KeyFrom => drop(writeln!(out, "        let key_mark = c.rest();")),
+            Piece::KeyFrom => drop(writeln!(body, "        let key_mark = c.rest();")),
             Piece::KeyTo => {
-                let _ = writeln!(out, "        let key_bytes = c.since(key_mark);");
+                let _ = writeln!(body, "        let key_bytes = c.since(key_mark);");
                 inits.push("key_bytes".into());
             }
         }
     }
     if recursive {
-        let _ = writeln!(out, "        c.leave();");
+        let _ = writeln!(body, "        c.leave();");
     }
-    let arena_unused = if out.rsplit("fn decode").next().is_some_and(|body| !body.contains("arena)") && !body.contains("arena,")) {
-        "        let _ = arena;\n"
-    } else {
-        ""
-    };
-    let _ = writeln!(out, "{arena_unused}        Ok(Self {{ {} }})\n    }}\n", inits.join(", "));
+    let _ = writeln!(body, "        Ok(slot.fill(Self {{ {} }}))", inits.join(", "));
+    let _ = writeln!(out, "{inline}    {} {{\n{body}    }}\n", decode_head(&body));
     let _ = writeln!(out, "{inline}    fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {{");
     if recursive {
         let _ = writeln!(out, "        c.enter()?;");
@@ -327,41 +329,34 @@ fn emit_union(out: &mut String, facts: &Facts<'_>, definition: &Definition, disc
     let recursive = facts.recursive(&definition.name);
     open_impl(out, facts, definition);
     for decode in [true, false] {
-        let (head, result) = if decode {
-            ("fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop>", "let value = ")
-        } else {
-            ("fn skip(c: &mut Cursor<'a>) -> Result<(), Stop>", "")
-        };
-        let start = out.len();
-        let _ = writeln!(out, "{}    {head} {{", inline(facts, &definition.name));
+        let mut body = String::new();
         if recursive {
-            let _ = writeln!(out, "        c.enter()?;");
+            let _ = writeln!(body, "        c.enter()?;");
         }
-        let _ = writeln!(out, "        let head = c.take::<4>()?;\n        {result}match i32::from_be_bytes(*head) {{");
+        let result = if decode { "let filled = " } else { "" };
+        let _ = writeln!(body, "        let head = c.take::<4>()?;\n        {result}match i32::from_be_bytes(*head) {{");
         for arm in arms {
             for case in &arm.cases {
                 let variant = case_variant(facts, discriminant, case);
-                let body = match (&arm.ty, decode) {
-                    (None, true) => format!("Self::{variant}"),
+                let arm = match (&arm.ty, decode) {
+                    (None, true) => format!("slot.fill(Self::{variant})"),
                     (None, false) => "{}".into(),
-                    (Some(ty), true) => format!("Self::{variant}({})", held_expr(facts, ty)?),
+                    (Some(ty), true) => format!("slot.fill(Self::{variant}({}))", held_expr(facts, ty)?),
                     (Some(ty), false) => format!("{{ {} }}", skip_stmt(facts, ty)?),
                 };
-                let _ = writeln!(out, "            {} => {body},", case.value);
+                let _ = writeln!(body, "            {} => {arm},", case.value);
             }
         }
-        let _ = writeln!(out, "            value => return Err(c.unknown({:?}, head, value)),\n        }};", definition.name);
+        let _ = writeln!(body, "            value => return Err(c.unknown({:?}, head, value)),\n        }};", definition.name);
         if recursive {
-            let _ = writeln!(out, "        c.leave();");
+            let _ = writeln!(body, "        c.leave();");
         }
-        if decode {
-            if !out[start + 70..].contains("arena") {
-                let _ = writeln!(out, "        let _ = arena;");
-            }
-            let _ = writeln!(out, "        Ok(value)\n    }}\n");
+        let (head, end) = if decode {
+            (decode_head(&body), "        Ok(filled)\n    }\n")
         } else {
-            let _ = writeln!(out, "        Ok(())\n    }}\n}}\n");
-        }
+            ("fn skip(c: &mut Cursor<'a>) -> Result<(), Stop>".to_owned(), "        Ok(())\n    }\n}\n")
+        };
+        let _ = writeln!(out, "{}    {head} {{\n{body}{end}", inline(facts, &definition.name));
     }
     Ok(())
 }

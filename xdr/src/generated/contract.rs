@@ -136,9 +136,9 @@ impl<'a> Xdr<'a> for ScValType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -219,9 +219,9 @@ impl<'a> Xdr<'a> for ScErrorType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -302,9 +302,9 @@ impl<'a> Xdr<'a> for ScErrorCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -362,22 +362,22 @@ impl<'a> Xdr<'a> for ScError {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Contract(c.u32()?),
-            1 => Self::WasmVm(ScErrorCode::decode(c, arena)?),
-            2 => Self::Context(ScErrorCode::decode(c, arena)?),
-            3 => Self::Storage(ScErrorCode::decode(c, arena)?),
-            4 => Self::Object(ScErrorCode::decode(c, arena)?),
-            5 => Self::Crypto(ScErrorCode::decode(c, arena)?),
-            6 => Self::Events(ScErrorCode::decode(c, arena)?),
-            7 => Self::Budget(ScErrorCode::decode(c, arena)?),
-            8 => Self::Value(ScErrorCode::decode(c, arena)?),
-            9 => Self::Auth(ScErrorCode::decode(c, arena)?),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Contract(c.u32()?)),
+            1 => slot.fill(Self::WasmVm(ScErrorCode::decode(c, arena)?)),
+            2 => slot.fill(Self::Context(ScErrorCode::decode(c, arena)?)),
+            3 => slot.fill(Self::Storage(ScErrorCode::decode(c, arena)?)),
+            4 => slot.fill(Self::Object(ScErrorCode::decode(c, arena)?)),
+            5 => slot.fill(Self::Crypto(ScErrorCode::decode(c, arena)?)),
+            6 => slot.fill(Self::Events(ScErrorCode::decode(c, arena)?)),
+            7 => slot.fill(Self::Budget(ScErrorCode::decode(c, arena)?)),
+            8 => slot.fill(Self::Value(ScErrorCode::decode(c, arena)?)),
+            9 => slot.fill(Self::Auth(ScErrorCode::decode(c, arena)?)),
             value => return Err(c.unknown("SCError", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -421,9 +421,9 @@ impl<'a> Xdr<'a> for UInt128Parts {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<16>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -454,9 +454,9 @@ impl<'a> Xdr<'a> for Int128Parts {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<16>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -491,9 +491,9 @@ impl<'a> Xdr<'a> for UInt256Parts {
     const SIZE_MIN: usize = 32;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -528,9 +528,9 @@ impl<'a> Xdr<'a> for Int256Parts {
     const SIZE_MIN: usize = 32;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -583,9 +583,9 @@ impl<'a> Xdr<'a> for ContractExecutableType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -650,9 +650,9 @@ impl<'a> Xdr<'a> for ScAddressType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -683,9 +683,9 @@ impl<'a> Xdr<'a> for MuxedEd25519Account<'a> {
     const SIZE_MIN: usize = 40;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<40>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -716,9 +716,9 @@ impl<'a> Xdr<'a> for MuxedContract<'a> {
     const SIZE_MIN: usize = 40;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<40>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -763,18 +763,18 @@ impl<'a> Xdr<'a> for ScAddress<'a> {
     const NAME: &'static str = "SCAddress";
     const SIZE_MIN: usize = 36;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Account({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Contract(c.take::<32>()?),
-            2 => Self::MuxedAccount({ let value = MuxedEd25519Account::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::ClaimableBalance({ let value = ClaimableBalanceId::decode(c, arena)?; c.keep(arena, value)? }),
-            4 => Self::LiquidityPool(c.take::<32>()?),
-            5 => Self::MuxedContract({ let value = MuxedContract::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Account(c.keep(arena, |c, slot| PublicKey::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::Contract(c.take::<32>()?)),
+            2 => slot.fill(Self::MuxedAccount(c.keep(arena, |c, slot| MuxedEd25519Account::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::ClaimableBalance(c.keep(arena, |c, slot| ClaimableBalanceId::decode_into(c, arena, slot))?)),
+            4 => slot.fill(Self::LiquidityPool(c.take::<32>()?)),
+            5 => slot.fill(Self::MuxedContract(c.keep(arena, |c, slot| MuxedContract::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("SCAddress", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -806,10 +806,10 @@ impl<'a> Xdr<'a> for ContractExecutableExternalRef<'a> {
     const SIZE_MIN: usize = 40;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let executable_owner = ScAddress::decode(c, arena)?;
         let tag = c.opaque(u32::MAX)?;
-        Ok(Self { executable_owner, tag })
+        Ok(slot.fill(Self { executable_owner, tag }))
     }
 
     #[inline(always)]
@@ -846,15 +846,15 @@ impl<'a> Xdr<'a> for ContractExecutable<'a> {
     const NAME: &'static str = "ContractExecutable";
     const SIZE_MIN: usize = 4;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Wasm(c.take::<32>()?),
-            1 => Self::StellarAsset,
-            2 => Self::ExternalRef({ let value = ContractExecutableExternalRef::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Wasm(c.take::<32>()?)),
+            1 => slot.fill(Self::StellarAsset),
+            2 => slot.fill(Self::ExternalRef(c.keep(arena, |c, slot| ContractExecutableExternalRef::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("ContractExecutable", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -894,9 +894,9 @@ impl<'a> Xdr<'a> for ScNonceKey {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -919,12 +919,12 @@ impl<'a> Xdr<'a> for ScContractInstance<'a> {
     const NAME: &'static str = "SCContractInstance";
     const SIZE_MIN: usize = 8;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         c.enter()?;
         let executable = ContractExecutable::decode(c, arena)?;
-        let storage = if c.flag()? { Some({ let value = c.list(arena, u32::MAX, 8, |c| ScMapEntry::decode(c, arena))?; c.keep(arena, value)? }) } else { None };
+        let storage = if c.flag()? { Some(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 8, |c, slot| ScMapEntry::decode_into(c, arena, slot))?)))?) } else { None };
         c.leave();
-        Ok(Self { executable, storage })
+        Ok(slot.fill(Self { executable, storage }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1022,37 +1022,37 @@ impl<'a> Xdr<'a> for ScVal<'a> {
     const NAME: &'static str = "SCVal";
     const SIZE_MIN: usize = 4;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         c.enter()?;
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Bool(c.flag()?),
-            1 => Self::Void,
-            2 => Self::Error({ let value = ScError::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::U32(c.u32()?),
-            4 => Self::I32(c.i32()?),
-            5 => Self::U64(u64::from_be_bytes(*c.take()?)),
-            6 => Self::I64(i64::from_be_bytes(*c.take()?)),
-            7 => Self::Timepoint(u64::from_be_bytes(*c.take()?)),
-            8 => Self::Duration(u64::from_be_bytes(*c.take()?)),
-            9 => Self::U128({ let value = UInt128Parts::decode(c, arena)?; c.keep(arena, value)? }),
-            10 => Self::I128({ let value = Int128Parts::decode(c, arena)?; c.keep(arena, value)? }),
-            11 => Self::U256({ let value = UInt256Parts::decode(c, arena)?; c.keep(arena, value)? }),
-            12 => Self::I256({ let value = Int256Parts::decode(c, arena)?; c.keep(arena, value)? }),
-            13 => Self::Bytes(c.opaque(u32::MAX)?),
-            14 => Self::String(c.opaque(u32::MAX)?),
-            15 => Self::Symbol(c.opaque(32)?),
-            16 => Self::Vec(if c.flag()? { Some({ let value = c.list(arena, u32::MAX, 4, |c| ScVal::decode(c, arena))?; c.keep(arena, value)? }) } else { None }),
-            17 => Self::Map(if c.flag()? { Some({ let value = c.list(arena, u32::MAX, 8, |c| ScMapEntry::decode(c, arena))?; c.keep(arena, value)? }) } else { None }),
-            18 => Self::Address({ let value = ScAddress::decode(c, arena)?; c.keep(arena, value)? }),
-            19 => Self::ContractInstance({ let value = ScContractInstance::decode(c, arena)?; c.keep(arena, value)? }),
-            20 => Self::LedgerKeyContractInstance,
-            21 => Self::LedgerKeyNonce(ScNonceKey::decode(c, arena)?),
-            22 => Self::ExecutableTag(c.opaque(u32::MAX)?),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Bool(c.flag()?)),
+            1 => slot.fill(Self::Void),
+            2 => slot.fill(Self::Error(c.keep(arena, |c, slot| ScError::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::U32(c.u32()?)),
+            4 => slot.fill(Self::I32(c.i32()?)),
+            5 => slot.fill(Self::U64(u64::from_be_bytes(*c.take()?))),
+            6 => slot.fill(Self::I64(i64::from_be_bytes(*c.take()?))),
+            7 => slot.fill(Self::Timepoint(u64::from_be_bytes(*c.take()?))),
+            8 => slot.fill(Self::Duration(u64::from_be_bytes(*c.take()?))),
+            9 => slot.fill(Self::U128(c.keep(arena, |c, slot| UInt128Parts::decode_into(c, arena, slot))?)),
+            10 => slot.fill(Self::I128(c.keep(arena, |c, slot| Int128Parts::decode_into(c, arena, slot))?)),
+            11 => slot.fill(Self::U256(c.keep(arena, |c, slot| UInt256Parts::decode_into(c, arena, slot))?)),
+            12 => slot.fill(Self::I256(c.keep(arena, |c, slot| Int256Parts::decode_into(c, arena, slot))?)),
+            13 => slot.fill(Self::Bytes(c.opaque(u32::MAX)?)),
+            14 => slot.fill(Self::String(c.opaque(u32::MAX)?)),
+            15 => slot.fill(Self::Symbol(c.opaque(32)?)),
+            16 => slot.fill(Self::Vec(if c.flag()? { Some(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 4, |c, slot| ScVal::decode_into(c, arena, slot))?)))?) } else { None })),
+            17 => slot.fill(Self::Map(if c.flag()? { Some(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 8, |c, slot| ScMapEntry::decode_into(c, arena, slot))?)))?) } else { None })),
+            18 => slot.fill(Self::Address(c.keep(arena, |c, slot| ScAddress::decode_into(c, arena, slot))?)),
+            19 => slot.fill(Self::ContractInstance(c.keep(arena, |c, slot| ScContractInstance::decode_into(c, arena, slot))?)),
+            20 => slot.fill(Self::LedgerKeyContractInstance),
+            21 => slot.fill(Self::LedgerKeyNonce(ScNonceKey::decode(c, arena)?)),
+            22 => slot.fill(Self::ExecutableTag(c.opaque(u32::MAX)?)),
             value => return Err(c.unknown("SCVal", head, value)),
         };
         c.leave();
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1102,12 +1102,12 @@ impl<'a> Xdr<'a> for ScMapEntry<'a> {
     const NAME: &'static str = "SCMapEntry";
     const SIZE_MIN: usize = 8;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         c.enter()?;
         let key = ScVal::decode(c, arena)?;
         let val = ScVal::decode(c, arena)?;
         c.leave();
-        Ok(Self { key, val })
+        Ok(slot.fill(Self { key, val }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {

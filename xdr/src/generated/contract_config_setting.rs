@@ -26,9 +26,9 @@ impl<'a> Xdr<'a> for ConfigSettingContractExecutionLanesV0 {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -63,9 +63,9 @@ impl<'a> Xdr<'a> for ConfigSettingContractComputeV0 {
     const SIZE_MIN: usize = 28;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<28>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -94,9 +94,9 @@ impl<'a> Xdr<'a> for ConfigSettingContractParallelComputeV0 {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -153,9 +153,9 @@ impl<'a> Xdr<'a> for ConfigSettingContractLedgerCostV0 {
     const SIZE_MIN: usize = 84;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<84>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -186,9 +186,9 @@ impl<'a> Xdr<'a> for ConfigSettingContractLedgerCostExtV0 {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<12>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -217,9 +217,9 @@ impl<'a> Xdr<'a> for ConfigSettingContractHistoricalDataV0 {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -250,9 +250,9 @@ impl<'a> Xdr<'a> for ConfigSettingContractEventsV0 {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<12>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -285,9 +285,9 @@ impl<'a> Xdr<'a> for ConfigSettingContractBandwidthV0 {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<16>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -320,9 +320,9 @@ impl<'a> Xdr<'a> for ContractCostParamEntry {
     const SIZE_MIN: usize = 20;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<20>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -369,9 +369,9 @@ impl<'a> Xdr<'a> for StateArchivalSettings {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<48>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -404,9 +404,9 @@ impl<'a> Xdr<'a> for EvictionIterator {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<16>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -443,9 +443,9 @@ impl<'a> Xdr<'a> for ConfigSettingScpTiming {
     const SIZE_MIN: usize = 20;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<20>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -467,9 +467,9 @@ impl<'a> Xdr<'a> for FrozenLedgerKeys<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let keys = c.list(arena, u32::MAX, 4, |c| c.opaque(u32::MAX))?;
-        Ok(Self { keys })
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let keys = c.list(arena, u32::MAX, 4, |c, slot| Ok(slot.fill(c.opaque(u32::MAX)?)))?;
+        Ok(slot.fill(Self { keys }))
     }
 
     #[inline(always)]
@@ -493,10 +493,10 @@ impl<'a> Xdr<'a> for FrozenLedgerKeysDelta<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let keys_to_freeze = c.list(arena, u32::MAX, 4, |c| c.opaque(u32::MAX))?;
-        let keys_to_unfreeze = c.list(arena, u32::MAX, 4, |c| c.opaque(u32::MAX))?;
-        Ok(Self { keys_to_freeze, keys_to_unfreeze })
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let keys_to_freeze = c.list(arena, u32::MAX, 4, |c, slot| Ok(slot.fill(c.opaque(u32::MAX)?)))?;
+        let keys_to_unfreeze = c.list(arena, u32::MAX, 4, |c, slot| Ok(slot.fill(c.opaque(u32::MAX)?)))?;
+        Ok(slot.fill(Self { keys_to_freeze, keys_to_unfreeze }))
     }
 
     #[inline(always)]
@@ -519,9 +519,9 @@ impl<'a> Xdr<'a> for FreezeBypassTxs<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let tx_hashes = c.list(arena, u32::MAX, 32, |c| c.take::<32>())?;
-        Ok(Self { tx_hashes })
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let tx_hashes = c.list(arena, u32::MAX, 32, |c, slot| Ok(slot.fill(c.take::<32>()?)))?;
+        Ok(slot.fill(Self { tx_hashes }))
     }
 
     #[inline(always)]
@@ -545,10 +545,10 @@ impl<'a> Xdr<'a> for FreezeBypassTxsDelta<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let add_txs = c.list(arena, u32::MAX, 32, |c| c.take::<32>())?;
-        let remove_txs = c.list(arena, u32::MAX, 32, |c| c.take::<32>())?;
-        Ok(Self { add_txs, remove_txs })
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let add_txs = c.list(arena, u32::MAX, 32, |c, slot| Ok(slot.fill(c.take::<32>()?)))?;
+        let remove_txs = c.list(arena, u32::MAX, 32, |c, slot| Ok(slot.fill(c.take::<32>()?)))?;
+        Ok(slot.fill(Self { add_txs, remove_txs }))
     }
 
     #[inline(always)]
@@ -677,9 +677,9 @@ impl<'a> Xdr<'a> for ConfigSettingId {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -770,33 +770,33 @@ impl<'a> Xdr<'a> for ConfigSettingEntry<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::ContractMaxSizeBytes(c.u32()?),
-            1 => Self::ContractComputeV0({ let value = ConfigSettingContractComputeV0::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::ContractLedgerCostV0({ let value = ConfigSettingContractLedgerCostV0::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::ContractHistoricalDataV0(ConfigSettingContractHistoricalDataV0::decode(c, arena)?),
-            4 => Self::ContractEventsV0({ let value = ConfigSettingContractEventsV0::decode(c, arena)?; c.keep(arena, value)? }),
-            5 => Self::ContractBandwidthV0({ let value = ConfigSettingContractBandwidthV0::decode(c, arena)?; c.keep(arena, value)? }),
-            6 => Self::ContractCostParamsCpuInstructions({ let value = c.list(arena, 1024, 20, |c| ContractCostParamEntry::decode(c, arena))?; c.keep(arena, value)? }),
-            7 => Self::ContractCostParamsMemoryBytes({ let value = c.list(arena, 1024, 20, |c| ContractCostParamEntry::decode(c, arena))?; c.keep(arena, value)? }),
-            8 => Self::ContractDataKeySizeBytes(c.u32()?),
-            9 => Self::ContractDataEntrySizeBytes(c.u32()?),
-            10 => Self::StateArchival({ let value = StateArchivalSettings::decode(c, arena)?; c.keep(arena, value)? }),
-            11 => Self::ContractExecutionLanes(ConfigSettingContractExecutionLanesV0::decode(c, arena)?),
-            12 => Self::LiveSorobanStateSizeWindow({ let value = c.list(arena, u32::MAX, 8, |c| Ok(u64::from_be_bytes(*c.take()?)))?; c.keep(arena, value)? }),
-            13 => Self::EvictionIterator({ let value = EvictionIterator::decode(c, arena)?; c.keep(arena, value)? }),
-            14 => Self::ContractParallelComputeV0(ConfigSettingContractParallelComputeV0::decode(c, arena)?),
-            15 => Self::ContractLedgerCostExtV0({ let value = ConfigSettingContractLedgerCostExtV0::decode(c, arena)?; c.keep(arena, value)? }),
-            16 => Self::ScpTiming({ let value = ConfigSettingScpTiming::decode(c, arena)?; c.keep(arena, value)? }),
-            17 => Self::FrozenLedgerKeys({ let value = FrozenLedgerKeys::decode(c, arena)?; c.keep(arena, value)? }),
-            18 => Self::FrozenLedgerKeysDelta({ let value = FrozenLedgerKeysDelta::decode(c, arena)?; c.keep(arena, value)? }),
-            19 => Self::FreezeBypassTxs({ let value = FreezeBypassTxs::decode(c, arena)?; c.keep(arena, value)? }),
-            20 => Self::FreezeBypassTxsDelta({ let value = FreezeBypassTxsDelta::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::ContractMaxSizeBytes(c.u32()?)),
+            1 => slot.fill(Self::ContractComputeV0(c.keep(arena, |c, slot| ConfigSettingContractComputeV0::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::ContractLedgerCostV0(c.keep(arena, |c, slot| ConfigSettingContractLedgerCostV0::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::ContractHistoricalDataV0(ConfigSettingContractHistoricalDataV0::decode(c, arena)?)),
+            4 => slot.fill(Self::ContractEventsV0(c.keep(arena, |c, slot| ConfigSettingContractEventsV0::decode_into(c, arena, slot))?)),
+            5 => slot.fill(Self::ContractBandwidthV0(c.keep(arena, |c, slot| ConfigSettingContractBandwidthV0::decode_into(c, arena, slot))?)),
+            6 => slot.fill(Self::ContractCostParamsCpuInstructions(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, 1024, 20, |c, slot| ContractCostParamEntry::decode_into(c, arena, slot))?)))?)),
+            7 => slot.fill(Self::ContractCostParamsMemoryBytes(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, 1024, 20, |c, slot| ContractCostParamEntry::decode_into(c, arena, slot))?)))?)),
+            8 => slot.fill(Self::ContractDataKeySizeBytes(c.u32()?)),
+            9 => slot.fill(Self::ContractDataEntrySizeBytes(c.u32()?)),
+            10 => slot.fill(Self::StateArchival(c.keep(arena, |c, slot| StateArchivalSettings::decode_into(c, arena, slot))?)),
+            11 => slot.fill(Self::ContractExecutionLanes(ConfigSettingContractExecutionLanesV0::decode(c, arena)?)),
+            12 => slot.fill(Self::LiveSorobanStateSizeWindow(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 8, |c, slot| Ok(slot.fill(u64::from_be_bytes(*c.take()?))))?)))?)),
+            13 => slot.fill(Self::EvictionIterator(c.keep(arena, |c, slot| EvictionIterator::decode_into(c, arena, slot))?)),
+            14 => slot.fill(Self::ContractParallelComputeV0(ConfigSettingContractParallelComputeV0::decode(c, arena)?)),
+            15 => slot.fill(Self::ContractLedgerCostExtV0(c.keep(arena, |c, slot| ConfigSettingContractLedgerCostExtV0::decode_into(c, arena, slot))?)),
+            16 => slot.fill(Self::ScpTiming(c.keep(arena, |c, slot| ConfigSettingScpTiming::decode_into(c, arena, slot))?)),
+            17 => slot.fill(Self::FrozenLedgerKeys(c.keep(arena, |c, slot| FrozenLedgerKeys::decode_into(c, arena, slot))?)),
+            18 => slot.fill(Self::FrozenLedgerKeysDelta(c.keep(arena, |c, slot| FrozenLedgerKeysDelta::decode_into(c, arena, slot))?)),
+            19 => slot.fill(Self::FreezeBypassTxs(c.keep(arena, |c, slot| FreezeBypassTxs::decode_into(c, arena, slot))?)),
+            20 => slot.fill(Self::FreezeBypassTxsDelta(c.keep(arena, |c, slot| FreezeBypassTxsDelta::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("ConfigSettingEntry", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]

@@ -18,12 +18,12 @@ impl<'a> Xdr<'a> for LedgerCloseMetaBatch<'a> {
     const NAME: &'static str = "LedgerCloseMetaBatch";
     const SIZE_MIN: usize = 12;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
         let start_sequence = u32::from_be_bytes(*part::<0, 4, 8>(run));
         let end_sequence = u32::from_be_bytes(*part::<4, 4, 8>(run));
-        let ledger_close_metas = c.list(arena, u32::MAX, 412, |c| LedgerCloseMeta::decode(c, arena))?;
-        Ok(Self { start_sequence, end_sequence, ledger_close_metas })
+        let ledger_close_metas = c.list(arena, u32::MAX, 412, |c, slot| LedgerCloseMeta::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { start_sequence, end_sequence, ledger_close_metas }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {

@@ -58,9 +58,9 @@ impl<'a> Xdr<'a> for StellarValueType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -83,12 +83,11 @@ impl<'a> Xdr<'a> for LedgerCloseValueSignature<'a> {
     const NAME: &'static str = "LedgerCloseValueSignature";
     const SIZE_MIN: usize = 40;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
         let node_id = PublicKey::at(c, part::<0, 36, 36>(run))?;
         let signature = c.opaque(64)?;
-        let _ = arena;
-        Ok(Self { node_id, signature })
+        Ok(slot.fill(Self { node_id, signature }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -117,13 +116,13 @@ impl<'a> Xdr<'a> for StellarValueProposedValue<'a> {
     const SIZE_MIN: usize = 108;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<68>()?;
         let tx_set_hash = part::<0, 32, 68>(run);
         let previous_ledger_hash = part::<32, 32, 68>(run);
         let previous_ledger_version = u32::from_be_bytes(*part::<64, 4, 68>(run));
         let lc_value_signature = LedgerCloseValueSignature::decode(c, arena)?;
-        Ok(Self { tx_set_hash, previous_ledger_hash, previous_ledger_version, lc_value_signature })
+        Ok(slot.fill(Self { tx_set_hash, previous_ledger_hash, previous_ledger_version, lc_value_signature }))
     }
 
     #[inline(always)]
@@ -148,11 +147,11 @@ impl<'a> Xdr<'a> for StellarValueSignedMsValue<'a> {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
         let close_time_ms = u64::from_be_bytes(*part::<0, 8, 8>(run));
         let lc_value_signature = LedgerCloseValueSignature::decode(c, arena)?;
-        Ok(Self { close_time_ms, lc_value_signature })
+        Ok(slot.fill(Self { close_time_ms, lc_value_signature }))
     }
 
     #[inline(always)]
@@ -183,14 +182,14 @@ impl<'a> Xdr<'a> for StellarValueProposedMsValue<'a> {
     const SIZE_MIN: usize = 116;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<76>()?;
         let close_time_ms = u64::from_be_bytes(*part::<0, 8, 76>(run));
         let tx_set_hash = part::<8, 32, 76>(run);
         let previous_ledger_hash = part::<40, 32, 76>(run);
         let previous_ledger_version = u32::from_be_bytes(*part::<72, 4, 76>(run));
         let lc_value_signature = LedgerCloseValueSignature::decode(c, arena)?;
-        Ok(Self { close_time_ms, tx_set_hash, previous_ledger_hash, previous_ledger_version, lc_value_signature })
+        Ok(slot.fill(Self { close_time_ms, tx_set_hash, previous_ledger_hash, previous_ledger_version, lc_value_signature }))
     }
 
     #[inline(always)]
@@ -234,17 +233,17 @@ impl<'a> Xdr<'a> for StellarValueExt<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Basic,
-            1 => Self::Signed({ let value = LedgerCloseValueSignature::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::EmptyTxSet({ let value = StellarValueProposedValue::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::SignedMs({ let value = StellarValueSignedMsValue::decode(c, arena)?; c.keep(arena, value)? }),
-            4 => Self::EmptyTxSetMs({ let value = StellarValueProposedMsValue::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Basic),
+            1 => slot.fill(Self::Signed(c.keep(arena, |c, slot| LedgerCloseValueSignature::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::EmptyTxSet(c.keep(arena, |c, slot| StellarValueProposedValue::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::SignedMs(c.keep(arena, |c, slot| StellarValueSignedMsValue::decode_into(c, arena, slot))?)),
+            4 => slot.fill(Self::EmptyTxSetMs(c.keep(arena, |c, slot| StellarValueProposedMsValue::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("StellarValueExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -280,13 +279,13 @@ impl<'a> Xdr<'a> for StellarValue<'a> {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<40>()?;
         let tx_set_hash = part::<0, 32, 40>(run);
         let close_time = u64::from_be_bytes(*part::<32, 8, 40>(run));
-        let upgrades = c.list(arena, 6, 4, |c| c.opaque(128))?;
+        let upgrades = c.list(arena, 6, 4, |c, slot| Ok(slot.fill(c.opaque(128)?)))?;
         let ext = StellarValueExt::decode(c, arena)?;
-        Ok(Self { tx_set_hash, close_time, upgrades, ext })
+        Ok(slot.fill(Self { tx_set_hash, close_time, upgrades, ext }))
     }
 
     #[inline(always)]
@@ -327,9 +326,9 @@ impl<'a> Xdr<'a> for LedgerHeaderExtensionV1Ext {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -360,9 +359,9 @@ impl<'a> Xdr<'a> for LedgerHeaderExtensionV1 {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -396,14 +395,14 @@ impl<'a> Xdr<'a> for LedgerHeaderExt<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1({ let value = LedgerHeaderExtensionV1::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| LedgerHeaderExtensionV1::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("LedgerHeaderExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -458,7 +457,7 @@ impl<'a> Xdr<'a> for LedgerHeader<'a> {
     const SIZE_MIN: usize = 324;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
         let ledger_version = u32::from_be_bytes(*part::<0, 4, 36>(run));
         let previous_ledger_hash = part::<4, 32, 36>(run);
@@ -476,7 +475,7 @@ impl<'a> Xdr<'a> for LedgerHeader<'a> {
         let max_tx_set_size = u32::from_be_bytes(*part::<104, 4, 236>(run));
         let skip_list = [part::<108, 32, 236>(run), part::<140, 32, 236>(run), part::<172, 32, 236>(run), part::<204, 32, 236>(run)];
         let ext = LedgerHeaderExt::decode(c, arena)?;
-        Ok(Self { ledger_version, previous_ledger_hash, scp_value, tx_set_result_hash, bucket_list_hash, ledger_seq, total_coins, fee_pool, inflation_seq, id_pool, base_fee, base_reserve, max_tx_set_size, skip_list, ext })
+        Ok(slot.fill(Self { ledger_version, previous_ledger_hash, scp_value, tx_set_result_hash, bucket_list_hash, ledger_seq, total_coins, fee_pool, inflation_seq, id_pool, base_fee, base_reserve, max_tx_set_size, skip_list, ext }))
     }
 
     #[inline(always)]
@@ -548,9 +547,9 @@ impl<'a> Xdr<'a> for LedgerUpgradeType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -581,9 +580,9 @@ impl<'a> Xdr<'a> for ConfigUpgradeSetKey<'a> {
     const SIZE_MIN: usize = 64;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<64>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -632,19 +631,19 @@ impl<'a> Xdr<'a> for LedgerUpgrade<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            1 => Self::Version(c.u32()?),
-            2 => Self::BaseFee(c.u32()?),
-            3 => Self::MaxTxSetSize(c.u32()?),
-            4 => Self::BaseReserve(c.u32()?),
-            5 => Self::Flags(c.u32()?),
-            6 => Self::Config({ let value = ConfigUpgradeSetKey::decode(c, arena)?; c.keep(arena, value)? }),
-            7 => Self::MaxSorobanTxSetSize(c.u32()?),
+        let filled = match i32::from_be_bytes(*head) {
+            1 => slot.fill(Self::Version(c.u32()?)),
+            2 => slot.fill(Self::BaseFee(c.u32()?)),
+            3 => slot.fill(Self::MaxTxSetSize(c.u32()?)),
+            4 => slot.fill(Self::BaseReserve(c.u32()?)),
+            5 => slot.fill(Self::Flags(c.u32()?)),
+            6 => slot.fill(Self::Config(c.keep(arena, |c, slot| ConfigUpgradeSetKey::decode_into(c, arena, slot))?)),
+            7 => slot.fill(Self::MaxSorobanTxSetSize(c.u32()?)),
             value => return Err(c.unknown("LedgerUpgrade", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -699,9 +698,9 @@ impl<'a> Xdr<'a> for TxSetComponentType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -731,10 +730,10 @@ impl<'a> Xdr<'a> for ParallelTxsComponent<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let base_fee = if c.flag()? { Some(i64::from_be_bytes(*c.take()?)) } else { None };
-        let execution_stages = c.list(arena, u32::MAX, 4, |c| c.list(arena, u32::MAX, 4, |c| c.list(arena, u32::MAX, 68, |c| TransactionEnvelope::decode(c, arena))))?;
-        Ok(Self { base_fee, execution_stages })
+        let execution_stages = c.list(arena, u32::MAX, 4, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 4, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 68, |c, slot| TransactionEnvelope::decode_into(c, arena, slot))?)))?)))?;
+        Ok(slot.fill(Self { base_fee, execution_stages }))
     }
 
     #[inline(always)]
@@ -759,10 +758,10 @@ impl<'a> Xdr<'a> for TxSetComponentTxsMaybeDiscountedFee<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let base_fee = if c.flag()? { Some(i64::from_be_bytes(*c.take()?)) } else { None };
-        let txs = c.list(arena, u32::MAX, 68, |c| TransactionEnvelope::decode(c, arena))?;
-        Ok(Self { base_fee, txs })
+        let txs = c.list(arena, u32::MAX, 68, |c, slot| TransactionEnvelope::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { base_fee, txs }))
     }
 
     #[inline(always)]
@@ -794,13 +793,13 @@ impl<'a> Xdr<'a> for TxSetComponent<'a> {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::TxsetCompTxsMaybeDiscountedFee({ let value = TxSetComponentTxsMaybeDiscountedFee::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::TxsetCompTxsMaybeDiscountedFee(c.keep(arena, |c, slot| TxSetComponentTxsMaybeDiscountedFee::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("TxSetComponent", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -838,14 +837,14 @@ impl<'a> Xdr<'a> for TransactionPhase<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0({ let value = c.list(arena, u32::MAX, 12, |c| TxSetComponent::decode(c, arena))?; c.keep(arena, value)? }),
-            1 => Self::V1({ let value = ParallelTxsComponent::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 12, |c, slot| TxSetComponent::decode_into(c, arena, slot))?)))?)),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| ParallelTxsComponent::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("TransactionPhase", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -873,11 +872,11 @@ impl<'a> Xdr<'a> for TransactionSet<'a> {
     const NAME: &'static str = "TransactionSet";
     const SIZE_MIN: usize = 36;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
         let previous_ledger_hash = part::<0, 32, 32>(run);
-        let txs = c.list(arena, u32::MAX, 68, |c| TransactionEnvelope::decode(c, arena))?;
-        Ok(Self { previous_ledger_hash, txs })
+        let txs = c.list(arena, u32::MAX, 68, |c, slot| TransactionEnvelope::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { previous_ledger_hash, txs }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -901,11 +900,11 @@ impl<'a> Xdr<'a> for TransactionSetV1<'a> {
     const SIZE_MIN: usize = 36;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
         let previous_ledger_hash = part::<0, 32, 32>(run);
-        let phases = c.list(arena, u32::MAX, 8, |c| TransactionPhase::decode(c, arena))?;
-        Ok(Self { previous_ledger_hash, phases })
+        let phases = c.list(arena, u32::MAX, 8, |c, slot| TransactionPhase::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { previous_ledger_hash, phases }))
     }
 
     #[inline(always)]
@@ -936,13 +935,13 @@ impl<'a> Xdr<'a> for GeneralizedTransactionSet<'a> {
     const NAME: &'static str = "GeneralizedTransactionSet";
     const SIZE_MIN: usize = 40;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            1 => Self::V1({ let value = TransactionSetV1::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| TransactionSetV1::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("GeneralizedTransactionSet", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -968,11 +967,11 @@ impl<'a> Xdr<'a> for TransactionResultPair<'a> {
     const NAME: &'static str = "TransactionResultPair";
     const SIZE_MIN: usize = 48;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
         let transaction_hash = part::<0, 32, 32>(run);
         let result = TransactionResult::decode(c, arena)?;
-        Ok(Self { transaction_hash, result })
+        Ok(slot.fill(Self { transaction_hash, result }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -994,9 +993,9 @@ impl<'a> Xdr<'a> for TransactionResultSet<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let results = c.list(arena, u32::MAX, 48, |c| TransactionResultPair::decode(c, arena))?;
-        Ok(Self { results })
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let results = c.list(arena, u32::MAX, 48, |c, slot| TransactionResultPair::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { results }))
     }
 
     #[inline(always)]
@@ -1030,14 +1029,14 @@ impl<'a> Xdr<'a> for TransactionHistoryEntryExt<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1({ let value = GeneralizedTransactionSet::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| GeneralizedTransactionSet::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("TransactionHistoryEntryExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -1067,12 +1066,12 @@ impl<'a> Xdr<'a> for TransactionHistoryEntry<'a> {
     const NAME: &'static str = "TransactionHistoryEntry";
     const SIZE_MIN: usize = 44;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let ledger_seq = u32::from_be_bytes(*part::<0, 4, 4>(run));
         let tx_set = TransactionSet::decode(c, arena)?;
         let ext = TransactionHistoryEntryExt::decode(c, arena)?;
-        Ok(Self { ledger_seq, tx_set, ext })
+        Ok(slot.fill(Self { ledger_seq, tx_set, ext }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1112,9 +1111,9 @@ impl<'a> Xdr<'a> for TransactionHistoryResultEntryExt {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1139,13 +1138,13 @@ impl<'a> Xdr<'a> for TransactionHistoryResultEntry<'a> {
     const NAME: &'static str = "TransactionHistoryResultEntry";
     const SIZE_MIN: usize = 12;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let ledger_seq = u32::from_be_bytes(*part::<0, 4, 4>(run));
         let tx_result_set = TransactionResultSet::decode(c, arena)?;
         let run = c.take::<4>()?;
         let ext = TransactionHistoryResultEntryExt::at(c, part::<0, 4, 4>(run))?;
-        Ok(Self { ledger_seq, tx_result_set, ext })
+        Ok(slot.fill(Self { ledger_seq, tx_result_set, ext }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1186,9 +1185,9 @@ impl<'a> Xdr<'a> for LedgerHeaderHistoryEntryExt {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1213,13 +1212,13 @@ impl<'a> Xdr<'a> for LedgerHeaderHistoryEntry<'a> {
     const NAME: &'static str = "LedgerHeaderHistoryEntry";
     const SIZE_MIN: usize = 360;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
         let hash = part::<0, 32, 32>(run);
         let header = LedgerHeader::decode(c, arena)?;
         let run = c.take::<4>()?;
         let ext = LedgerHeaderHistoryEntryExt::at(c, part::<0, 4, 4>(run))?;
-        Ok(Self { hash, header, ext })
+        Ok(slot.fill(Self { hash, header, ext }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1245,11 +1244,11 @@ impl<'a> Xdr<'a> for LedgerScpMessages<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let ledger_seq = u32::from_be_bytes(*part::<0, 4, 4>(run));
-        let messages = c.list(arena, u32::MAX, 92, |c| ScpEnvelope::decode(c, arena))?;
-        Ok(Self { ledger_seq, messages })
+        let messages = c.list(arena, u32::MAX, 92, |c, slot| ScpEnvelope::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { ledger_seq, messages }))
     }
 
     #[inline(always)]
@@ -1274,10 +1273,10 @@ impl<'a> Xdr<'a> for ScpHistoryEntryV0<'a> {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let quorum_sets = c.list(arena, u32::MAX, 12, |c| ScpQuorumSet::decode(c, arena))?;
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let quorum_sets = c.list(arena, u32::MAX, 12, |c, slot| ScpQuorumSet::decode_into(c, arena, slot))?;
         let ledger_messages = LedgerScpMessages::decode(c, arena)?;
-        Ok(Self { quorum_sets, ledger_messages })
+        Ok(slot.fill(Self { quorum_sets, ledger_messages }))
     }
 
     #[inline(always)]
@@ -1308,13 +1307,13 @@ impl<'a> Xdr<'a> for ScpHistoryEntry<'a> {
     const NAME: &'static str = "SCPHistoryEntry";
     const SIZE_MIN: usize = 16;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0({ let value = ScpHistoryEntryV0::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0(c.keep(arena, |c, slot| ScpHistoryEntryV0::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("SCPHistoryEntry", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1378,9 +1377,9 @@ impl<'a> Xdr<'a> for LedgerEntryChangeType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1422,17 +1421,17 @@ impl<'a> Xdr<'a> for LedgerEntryChange<'a> {
     const NAME: &'static str = "LedgerEntryChange";
     const SIZE_MIN: usize = 12;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Created({ let value = LedgerEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Updated({ let value = LedgerEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::Removed({ let value = LedgerKey::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::State({ let value = LedgerEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            4 => Self::Restored({ let value = LedgerEntry::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Created(c.keep(arena, |c, slot| LedgerEntry::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::Updated(c.keep(arena, |c, slot| LedgerEntry::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::Removed(c.keep(arena, |c, slot| LedgerKey::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::State(c.keep(arena, |c, slot| LedgerEntry::decode_into(c, arena, slot))?)),
+            4 => slot.fill(Self::Restored(c.keep(arena, |c, slot| LedgerEntry::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("LedgerEntryChange", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1463,9 +1462,9 @@ impl<'a> Xdr<'a> for OperationMeta<'a> {
     const NAME: &'static str = "OperationMeta";
     const SIZE_MIN: usize = 4;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let changes = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        Ok(Self { changes })
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let changes = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { changes }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1488,10 +1487,10 @@ impl<'a> Xdr<'a> for TransactionMetaV1<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let tx_changes = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        let operations = c.list(arena, u32::MAX, 4, |c| OperationMeta::decode(c, arena))?;
-        Ok(Self { tx_changes, operations })
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let tx_changes = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
+        let operations = c.list(arena, u32::MAX, 4, |c, slot| OperationMeta::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { tx_changes, operations }))
     }
 
     #[inline(always)]
@@ -1518,11 +1517,11 @@ impl<'a> Xdr<'a> for TransactionMetaV2<'a> {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let tx_changes_before = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        let operations = c.list(arena, u32::MAX, 4, |c| OperationMeta::decode(c, arena))?;
-        let tx_changes_after = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        Ok(Self { tx_changes_before, operations, tx_changes_after })
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let tx_changes_before = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
+        let operations = c.list(arena, u32::MAX, 4, |c, slot| OperationMeta::decode_into(c, arena, slot))?;
+        let tx_changes_after = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { tx_changes_before, operations, tx_changes_after }))
     }
 
     #[inline(always)]
@@ -1577,9 +1576,9 @@ impl<'a> Xdr<'a> for ContractEventType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1603,10 +1602,10 @@ impl<'a> Xdr<'a> for ContractEventV0<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let topics = c.list(arena, u32::MAX, 4, |c| ScVal::decode(c, arena))?;
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let topics = c.list(arena, u32::MAX, 4, |c, slot| ScVal::decode_into(c, arena, slot))?;
         let data = ScVal::decode(c, arena)?;
-        Ok(Self { topics, data })
+        Ok(slot.fill(Self { topics, data }))
     }
 
     #[inline(always)]
@@ -1638,13 +1637,13 @@ impl<'a> Xdr<'a> for ContractEventBody<'a> {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0({ let value = ContractEventV0::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0(c.keep(arena, |c, slot| ContractEventV0::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("ContractEventBody", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -1675,14 +1674,14 @@ impl<'a> Xdr<'a> for ContractEvent<'a> {
     const NAME: &'static str = "ContractEvent";
     const SIZE_MIN: usize = 24;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let ext = ExtensionPoint::at(c, part::<0, 4, 4>(run))?;
         let contract_id = if c.flag()? { Some(c.take::<32>()?) } else { None };
         let run = c.take::<4>()?;
         let type_ = ContractEventType::at(c, part::<0, 4, 4>(run))?;
         let body = ContractEventBody::decode(c, arena)?;
-        Ok(Self { ext, contract_id, type_, body })
+        Ok(slot.fill(Self { ext, contract_id, type_, body }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1709,11 +1708,11 @@ impl<'a> Xdr<'a> for DiagnosticEvent<'a> {
     const NAME: &'static str = "DiagnosticEvent";
     const SIZE_MIN: usize = 28;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let in_successful_contract_call = boolean(c, part::<0, 4, 4>(run))?;
         let event = ContractEvent::decode(c, arena)?;
-        Ok(Self { in_successful_contract_call, event })
+        Ok(slot.fill(Self { in_successful_contract_call, event }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1749,9 +1748,9 @@ impl<'a> Xdr<'a> for SorobanTransactionMetaExtV1 {
     const SIZE_MIN: usize = 28;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<28>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1784,14 +1783,14 @@ impl<'a> Xdr<'a> for SorobanTransactionMetaExt<'a> {
     const NAME: &'static str = "SorobanTransactionMetaExt";
     const SIZE_MIN: usize = 4;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1({ let value = SorobanTransactionMetaExtV1::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| SorobanTransactionMetaExtV1::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("SorobanTransactionMetaExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1823,12 +1822,12 @@ impl<'a> Xdr<'a> for SorobanTransactionMeta<'a> {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let ext = SorobanTransactionMetaExt::decode(c, arena)?;
-        let events = c.list(arena, u32::MAX, 24, |c| Spanned::<ContractEvent>::decode(c, arena))?;
+        let events = c.list(arena, u32::MAX, 24, |c, slot| Ok(slot.fill(Spanned::<ContractEvent>::decode(c, arena)?)))?;
         let return_value = ScVal::decode(c, arena)?;
-        let diagnostic_events = c.list(arena, u32::MAX, 28, |c| DiagnosticEvent::decode(c, arena))?;
-        Ok(Self { ext, events, return_value, diagnostic_events })
+        let diagnostic_events = c.list(arena, u32::MAX, 28, |c, slot| DiagnosticEvent::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { ext, events, return_value, diagnostic_events }))
     }
 
     #[inline(always)]
@@ -1861,14 +1860,14 @@ impl<'a> Xdr<'a> for TransactionMetaV3<'a> {
     const SIZE_MIN: usize = 20;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let ext = ExtensionPoint::at(c, part::<0, 4, 4>(run))?;
-        let tx_changes_before = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        let operations = c.list(arena, u32::MAX, 4, |c| OperationMeta::decode(c, arena))?;
-        let tx_changes_after = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        let soroban_meta = if c.flag()? { Some({ let value = SorobanTransactionMeta::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
-        Ok(Self { ext, tx_changes_before, operations, tx_changes_after, soroban_meta })
+        let tx_changes_before = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
+        let operations = c.list(arena, u32::MAX, 4, |c, slot| OperationMeta::decode_into(c, arena, slot))?;
+        let tx_changes_after = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
+        let soroban_meta = if c.flag()? { Some(c.keep(arena, |c, slot| SorobanTransactionMeta::decode_into(c, arena, slot))?) } else { None };
+        Ok(slot.fill(Self { ext, tx_changes_before, operations, tx_changes_after, soroban_meta }))
     }
 
     #[inline(always)]
@@ -1899,12 +1898,12 @@ impl<'a> Xdr<'a> for OperationMetaV2<'a> {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let ext = ExtensionPoint::at(c, part::<0, 4, 4>(run))?;
-        let changes = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        let events = c.list(arena, u32::MAX, 24, |c| Spanned::<ContractEvent>::decode(c, arena))?;
-        Ok(Self { ext, changes, events })
+        let changes = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
+        let events = c.list(arena, u32::MAX, 24, |c, slot| Ok(slot.fill(Spanned::<ContractEvent>::decode(c, arena)?)))?;
+        Ok(slot.fill(Self { ext, changes, events }))
     }
 
     #[inline(always)]
@@ -1931,10 +1930,10 @@ impl<'a> Xdr<'a> for SorobanTransactionMetaV2<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let ext = SorobanTransactionMetaExt::decode(c, arena)?;
-        let return_value = if c.flag()? { Some({ let value = ScVal::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
-        Ok(Self { ext, return_value })
+        let return_value = if c.flag()? { Some(c.keep(arena, |c, slot| ScVal::decode_into(c, arena, slot))?) } else { None };
+        Ok(slot.fill(Self { ext, return_value }))
     }
 
     #[inline(always)]
@@ -1988,9 +1987,9 @@ impl<'a> Xdr<'a> for TransactionEventStage {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2014,11 +2013,11 @@ impl<'a> Xdr<'a> for TransactionEvent<'a> {
     const SIZE_MIN: usize = 28;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let stage = TransactionEventStage::at(c, part::<0, 4, 4>(run))?;
         let event = ContractEvent::decode(c, arena)?;
-        Ok(Self { stage, event })
+        Ok(slot.fill(Self { stage, event }))
     }
 
     #[inline(always)]
@@ -2054,16 +2053,16 @@ impl<'a> Xdr<'a> for TransactionMetaV4<'a> {
     const SIZE_MIN: usize = 28;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let ext = ExtensionPoint::at(c, part::<0, 4, 4>(run))?;
-        let tx_changes_before = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        let operations = c.list(arena, u32::MAX, 12, |c| OperationMetaV2::decode(c, arena))?;
-        let tx_changes_after = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        let soroban_meta = if c.flag()? { Some({ let value = SorobanTransactionMetaV2::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
-        let events = c.list(arena, u32::MAX, 28, |c| TransactionEvent::decode(c, arena))?;
-        let diagnostic_events = c.list(arena, u32::MAX, 28, |c| DiagnosticEvent::decode(c, arena))?;
-        Ok(Self { ext, tx_changes_before, operations, tx_changes_after, soroban_meta, events, diagnostic_events })
+        let tx_changes_before = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
+        let operations = c.list(arena, u32::MAX, 12, |c, slot| OperationMetaV2::decode_into(c, arena, slot))?;
+        let tx_changes_after = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
+        let soroban_meta = if c.flag()? { Some(c.keep(arena, |c, slot| SorobanTransactionMetaV2::decode_into(c, arena, slot))?) } else { None };
+        let events = c.list(arena, u32::MAX, 28, |c, slot| TransactionEvent::decode_into(c, arena, slot))?;
+        let diagnostic_events = c.list(arena, u32::MAX, 28, |c, slot| DiagnosticEvent::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { ext, tx_changes_before, operations, tx_changes_after, soroban_meta, events, diagnostic_events }))
     }
 
     #[inline(always)]
@@ -2112,17 +2111,17 @@ impl<'a> Xdr<'a> for TransactionMeta<'a> {
     const NAME: &'static str = "TransactionMeta";
     const SIZE_MIN: usize = 8;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0({ let value = c.list(arena, u32::MAX, 4, |c| OperationMeta::decode(c, arena))?; c.keep(arena, value)? }),
-            1 => Self::V1({ let value = TransactionMetaV1::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::V2({ let value = TransactionMetaV2::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::V3({ let value = TransactionMetaV3::decode(c, arena)?; c.keep(arena, value)? }),
-            4 => Self::V4({ let value = TransactionMetaV4::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 4, |c, slot| OperationMeta::decode_into(c, arena, slot))?)))?)),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| TransactionMetaV1::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::V2(c.keep(arena, |c, slot| TransactionMetaV2::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::V3(c.keep(arena, |c, slot| TransactionMetaV3::decode_into(c, arena, slot))?)),
+            4 => slot.fill(Self::V4(c.keep(arena, |c, slot| TransactionMetaV4::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("TransactionMeta", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -2154,11 +2153,11 @@ impl<'a> Xdr<'a> for TransactionResultMeta<'a> {
     const NAME: &'static str = "TransactionResultMeta";
     const SIZE_MIN: usize = 60;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let result = TransactionResultPair::decode(c, arena)?;
-        let fee_processing = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
+        let fee_processing = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
         let tx_apply_processing = TransactionMeta::decode(c, arena)?;
-        Ok(Self { result, fee_processing, tx_apply_processing })
+        Ok(slot.fill(Self { result, fee_processing, tx_apply_processing }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -2189,14 +2188,14 @@ impl<'a> Xdr<'a> for TransactionResultMetaV1<'a> {
     const SIZE_MIN: usize = 68;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let ext = ExtensionPoint::at(c, part::<0, 4, 4>(run))?;
         let result = TransactionResultPair::decode(c, arena)?;
-        let fee_processing = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
+        let fee_processing = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
         let tx_apply_processing = TransactionMeta::decode(c, arena)?;
-        let post_tx_apply_fee_processing = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        Ok(Self { ext, result, fee_processing, tx_apply_processing, post_tx_apply_fee_processing })
+        let post_tx_apply_fee_processing = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { ext, result, fee_processing, tx_apply_processing, post_tx_apply_fee_processing }))
     }
 
     #[inline(always)]
@@ -2224,10 +2223,10 @@ impl<'a> Xdr<'a> for UpgradeEntryMeta<'a> {
     const NAME: &'static str = "UpgradeEntryMeta";
     const SIZE_MIN: usize = 12;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let upgrade = LedgerUpgrade::decode(c, arena)?;
-        let changes = c.list(arena, u32::MAX, 12, |c| LedgerEntryChange::decode(c, arena))?;
-        Ok(Self { upgrade, changes })
+        let changes = c.list(arena, u32::MAX, 12, |c, slot| LedgerEntryChange::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { upgrade, changes }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -2257,13 +2256,13 @@ impl<'a> Xdr<'a> for LedgerCloseMetaV0<'a> {
     const SIZE_MIN: usize = 408;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let ledger_header = LedgerHeaderHistoryEntry::decode(c, arena)?;
         let tx_set = TransactionSet::decode(c, arena)?;
-        let tx_processing = c.list(arena, u32::MAX, 60, |c| TransactionResultMeta::decode(c, arena))?;
-        let upgrades_processing = c.list(arena, u32::MAX, 12, |c| UpgradeEntryMeta::decode(c, arena))?;
-        let scp_info = c.list(arena, u32::MAX, 16, |c| ScpHistoryEntry::decode(c, arena))?;
-        Ok(Self { ledger_header, tx_set, tx_processing, upgrades_processing, scp_info })
+        let tx_processing = c.list(arena, u32::MAX, 60, |c, slot| TransactionResultMeta::decode_into(c, arena, slot))?;
+        let upgrades_processing = c.list(arena, u32::MAX, 12, |c, slot| UpgradeEntryMeta::decode_into(c, arena, slot))?;
+        let scp_info = c.list(arena, u32::MAX, 16, |c, slot| ScpHistoryEntry::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { ledger_header, tx_set, tx_processing, upgrades_processing, scp_info }))
     }
 
     #[inline(always)]
@@ -2298,9 +2297,9 @@ impl<'a> Xdr<'a> for LedgerCloseMetaExtV1 {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<12>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2333,14 +2332,14 @@ impl<'a> Xdr<'a> for LedgerCloseMetaExt<'a> {
     const NAME: &'static str = "LedgerCloseMetaExt";
     const SIZE_MIN: usize = 4;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1({ let value = LedgerCloseMetaExtV1::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| LedgerCloseMetaExtV1::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("LedgerCloseMetaExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -2382,18 +2381,18 @@ impl<'a> Xdr<'a> for LedgerCloseMetaV1<'a> {
     const SIZE_MIN: usize = 432;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let ext = LedgerCloseMetaExt::decode(c, arena)?;
         let ledger_header = LedgerHeaderHistoryEntry::decode(c, arena)?;
         let tx_set = GeneralizedTransactionSet::decode(c, arena)?;
-        let tx_processing = c.list(arena, u32::MAX, 60, |c| TransactionResultMeta::decode(c, arena))?;
-        let upgrades_processing = c.list(arena, u32::MAX, 12, |c| UpgradeEntryMeta::decode(c, arena))?;
-        let scp_info = c.list(arena, u32::MAX, 16, |c| ScpHistoryEntry::decode(c, arena))?;
+        let tx_processing = c.list(arena, u32::MAX, 60, |c, slot| TransactionResultMeta::decode_into(c, arena, slot))?;
+        let upgrades_processing = c.list(arena, u32::MAX, 12, |c, slot| UpgradeEntryMeta::decode_into(c, arena, slot))?;
+        let scp_info = c.list(arena, u32::MAX, 16, |c, slot| ScpHistoryEntry::decode_into(c, arena, slot))?;
         let run = c.take::<8>()?;
         let total_byte_size_of_live_soroban_state = u64::from_be_bytes(*part::<0, 8, 8>(run));
-        let evicted_keys = c.list(arena, u32::MAX, 8, |c| LedgerKey::decode(c, arena))?;
-        let unused = c.list(arena, u32::MAX, 20, |c| LedgerEntry::decode(c, arena))?;
-        Ok(Self { ext, ledger_header, tx_set, tx_processing, upgrades_processing, scp_info, total_byte_size_of_live_soroban_state, evicted_keys, unused })
+        let evicted_keys = c.list(arena, u32::MAX, 8, |c, slot| LedgerKey::decode_into(c, arena, slot))?;
+        let unused = c.list(arena, u32::MAX, 20, |c, slot| LedgerEntry::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { ext, ledger_header, tx_set, tx_processing, upgrades_processing, scp_info, total_byte_size_of_live_soroban_state, evicted_keys, unused }))
     }
 
     #[inline(always)]
@@ -2437,17 +2436,17 @@ impl<'a> Xdr<'a> for LedgerCloseMetaV2<'a> {
     const SIZE_MIN: usize = 428;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let ext = LedgerCloseMetaExt::decode(c, arena)?;
         let ledger_header = LedgerHeaderHistoryEntry::decode(c, arena)?;
         let tx_set = GeneralizedTransactionSet::decode(c, arena)?;
-        let tx_processing = c.list(arena, u32::MAX, 68, |c| TransactionResultMetaV1::decode(c, arena))?;
-        let upgrades_processing = c.list(arena, u32::MAX, 12, |c| UpgradeEntryMeta::decode(c, arena))?;
-        let scp_info = c.list(arena, u32::MAX, 16, |c| ScpHistoryEntry::decode(c, arena))?;
+        let tx_processing = c.list(arena, u32::MAX, 68, |c, slot| TransactionResultMetaV1::decode_into(c, arena, slot))?;
+        let upgrades_processing = c.list(arena, u32::MAX, 12, |c, slot| UpgradeEntryMeta::decode_into(c, arena, slot))?;
+        let scp_info = c.list(arena, u32::MAX, 16, |c, slot| ScpHistoryEntry::decode_into(c, arena, slot))?;
         let run = c.take::<8>()?;
         let total_byte_size_of_live_soroban_state = u64::from_be_bytes(*part::<0, 8, 8>(run));
-        let evicted_keys = c.list(arena, u32::MAX, 8, |c| LedgerKey::decode(c, arena))?;
-        Ok(Self { ext, ledger_header, tx_set, tx_processing, upgrades_processing, scp_info, total_byte_size_of_live_soroban_state, evicted_keys })
+        let evicted_keys = c.list(arena, u32::MAX, 8, |c, slot| LedgerKey::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { ext, ledger_header, tx_set, tx_processing, upgrades_processing, scp_info, total_byte_size_of_live_soroban_state, evicted_keys }))
     }
 
     #[inline(always)]
@@ -2491,15 +2490,15 @@ impl<'a> Xdr<'a> for LedgerCloseMeta<'a> {
     const SIZE_MIN: usize = 412;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0({ let value = LedgerCloseMetaV0::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::V1({ let value = LedgerCloseMetaV1::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::V2({ let value = LedgerCloseMetaV2::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0(c.keep(arena, |c, slot| LedgerCloseMetaV0::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| LedgerCloseMetaV1::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::V2(c.keep(arena, |c, slot| LedgerCloseMetaV2::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("LedgerCloseMeta", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]

@@ -72,9 +72,9 @@ impl<'a> Xdr<'a> for AssetType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -108,15 +108,14 @@ impl<'a> Xdr<'a> for AssetCode<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            1 => Self::CreditAlphanum4(c.take::<4>()?),
-            2 => Self::CreditAlphanum12(c.take::<12>()?),
+        let filled = match i32::from_be_bytes(*head) {
+            1 => slot.fill(Self::CreditAlphanum4(c.take::<4>()?)),
+            2 => slot.fill(Self::CreditAlphanum12(c.take::<12>()?)),
             value => return Err(c.unknown("AssetCode", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -152,9 +151,9 @@ impl<'a> Xdr<'a> for AlphaNum4<'a> {
     const SIZE_MIN: usize = 40;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<40>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -185,9 +184,9 @@ impl<'a> Xdr<'a> for AlphaNum12<'a> {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<48>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -223,15 +222,15 @@ impl<'a> Xdr<'a> for Asset<'a> {
     const NAME: &'static str = "Asset";
     const SIZE_MIN: usize = 4;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Native,
-            1 => Self::CreditAlphanum4({ let value = AlphaNum4::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::CreditAlphanum12({ let value = AlphaNum12::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Native),
+            1 => slot.fill(Self::CreditAlphanum4(c.keep(arena, |c, slot| AlphaNum4::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::CreditAlphanum12(c.keep(arena, |c, slot| AlphaNum12::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("Asset", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -267,9 +266,9 @@ impl<'a> Xdr<'a> for Price {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -300,9 +299,9 @@ impl<'a> Xdr<'a> for Liabilities {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<16>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -383,9 +382,9 @@ impl<'a> Xdr<'a> for LedgerEntryType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -408,11 +407,11 @@ impl<'a> Xdr<'a> for Signer<'a> {
     const NAME: &'static str = "Signer";
     const SIZE_MIN: usize = 40;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let key = SignerKey::decode(c, arena)?;
         let run = c.take::<4>()?;
         let weight = u32::from_be_bytes(*part::<0, 4, 4>(run));
-        Ok(Self { key, weight })
+        Ok(slot.fill(Self { key, weight }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -448,9 +447,9 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV3 {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<16>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -484,14 +483,14 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV2Ext<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            3 => Self::V3({ let value = AccountEntryExtensionV3::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            3 => slot.fill(Self::V3(c.keep(arena, |c, slot| AccountEntryExtensionV3::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("AccountEntryExtensionV2Ext", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -524,13 +523,13 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV2<'a> {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
         let num_sponsored = u32::from_be_bytes(*part::<0, 4, 8>(run));
         let num_sponsoring = u32::from_be_bytes(*part::<4, 4, 8>(run));
-        let signer_sponsoring_i_ds = c.list(arena, 20, 4, |c| Ok(if c.flag()? { Some({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }) } else { None }))?;
+        let signer_sponsoring_i_ds = c.list(arena, 20, 4, |c, slot| Ok(slot.fill(if c.flag()? { Some(c.keep(arena, |c, slot| PublicKey::decode_into(c, arena, slot))?) } else { None })))?;
         let ext = AccountEntryExtensionV2Ext::decode(c, arena)?;
-        Ok(Self { num_sponsored, num_sponsoring, signer_sponsoring_i_ds, ext })
+        Ok(slot.fill(Self { num_sponsored, num_sponsoring, signer_sponsoring_i_ds, ext }))
     }
 
     #[inline(always)]
@@ -566,14 +565,14 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV1Ext<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            2 => Self::V2({ let value = AccountEntryExtensionV2::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            2 => slot.fill(Self::V2(c.keep(arena, |c, slot| AccountEntryExtensionV2::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("AccountEntryExtensionV1Ext", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -602,11 +601,11 @@ impl<'a> Xdr<'a> for AccountEntryExtensionV1<'a> {
     const SIZE_MIN: usize = 20;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<16>()?;
         let liabilities = Liabilities::at(c, part::<0, 16, 16>(run))?;
         let ext = AccountEntryExtensionV1Ext::decode(c, arena)?;
-        Ok(Self { liabilities, ext })
+        Ok(slot.fill(Self { liabilities, ext }))
     }
 
     #[inline(always)]
@@ -641,14 +640,14 @@ impl<'a> Xdr<'a> for AccountEntryExt<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1({ let value = AccountEntryExtensionV1::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| AccountEntryExtensionV1::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("AccountEntryExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -695,7 +694,7 @@ impl<'a> Xdr<'a> for AccountEntry<'a> {
     const SIZE_MIN: usize = 80;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let key_mark = c.rest();
         let run = c.take::<36>()?;
         let account_id = PublicKey::at(c, part::<0, 36, 36>(run))?;
@@ -704,15 +703,15 @@ impl<'a> Xdr<'a> for AccountEntry<'a> {
         let balance = i64::from_be_bytes(*part::<0, 8, 20>(run));
         let seq_num = i64::from_be_bytes(*part::<8, 8, 20>(run));
         let num_sub_entries = u32::from_be_bytes(*part::<16, 4, 20>(run));
-        let inflation_dest = if c.flag()? { Some({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
+        let inflation_dest = if c.flag()? { Some(c.keep(arena, |c, slot| PublicKey::decode_into(c, arena, slot))?) } else { None };
         let run = c.take::<4>()?;
         let flags = u32::from_be_bytes(*part::<0, 4, 4>(run));
         let home_domain = c.opaque(32)?;
         let run = c.take::<4>()?;
         let thresholds = part::<0, 4, 4>(run);
-        let signers = c.list(arena, 20, 40, |c| Signer::decode(c, arena))?;
+        let signers = c.list(arena, 20, 40, |c, slot| Signer::decode_into(c, arena, slot))?;
         let ext = AccountEntryExt::decode(c, arena)?;
-        Ok(Self { account_id, key_bytes, balance, seq_num, num_sub_entries, inflation_dest, flags, home_domain, thresholds, signers, ext })
+        Ok(slot.fill(Self { account_id, key_bytes, balance, seq_num, num_sub_entries, inflation_dest, flags, home_domain, thresholds, signers, ext }))
     }
 
     #[inline(always)]
@@ -764,9 +763,9 @@ impl<'a> Xdr<'a> for LiquidityPoolType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -805,16 +804,16 @@ impl<'a> Xdr<'a> for TrustLineAsset<'a> {
     const NAME: &'static str = "TrustLineAsset";
     const SIZE_MIN: usize = 4;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Native,
-            1 => Self::CreditAlphanum4({ let value = AlphaNum4::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::CreditAlphanum12({ let value = AlphaNum12::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::PoolShare(c.take::<32>()?),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Native),
+            1 => slot.fill(Self::CreditAlphanum4(c.keep(arena, |c, slot| AlphaNum4::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::CreditAlphanum12(c.keep(arena, |c, slot| AlphaNum12::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::PoolShare(c.take::<32>()?)),
             value => return Err(c.unknown("TrustLineAsset", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -859,9 +858,9 @@ impl<'a> Xdr<'a> for TrustLineEntryExtensionV2Ext {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -892,9 +891,9 @@ impl<'a> Xdr<'a> for TrustLineEntryExtensionV2 {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -928,14 +927,14 @@ impl<'a> Xdr<'a> for TrustLineEntryV1Ext<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            2 => Self::V2({ let value = TrustLineEntryExtensionV2::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            2 => slot.fill(Self::V2(c.keep(arena, |c, slot| TrustLineEntryExtensionV2::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("TrustLineEntryV1Ext", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -964,11 +963,11 @@ impl<'a> Xdr<'a> for TrustLineEntryV1<'a> {
     const SIZE_MIN: usize = 20;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<16>()?;
         let liabilities = Liabilities::at(c, part::<0, 16, 16>(run))?;
         let ext = TrustLineEntryV1Ext::decode(c, arena)?;
-        Ok(Self { liabilities, ext })
+        Ok(slot.fill(Self { liabilities, ext }))
     }
 
     #[inline(always)]
@@ -1003,14 +1002,14 @@ impl<'a> Xdr<'a> for TrustLineEntryExt<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1({ let value = TrustLineEntryV1::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| TrustLineEntryV1::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("TrustLineEntryExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -1049,7 +1048,7 @@ impl<'a> Xdr<'a> for TrustLineEntry<'a> {
     const SIZE_MIN: usize = 64;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let key_mark = c.rest();
         let run = c.take::<36>()?;
         let account_id = PublicKey::at(c, part::<0, 36, 36>(run))?;
@@ -1060,7 +1059,7 @@ impl<'a> Xdr<'a> for TrustLineEntry<'a> {
         let limit = i64::from_be_bytes(*part::<8, 8, 20>(run));
         let flags = u32::from_be_bytes(*part::<16, 4, 20>(run));
         let ext = TrustLineEntryExt::decode(c, arena)?;
-        Ok(Self { account_id, asset, key_bytes, balance, limit, flags, ext })
+        Ok(slot.fill(Self { account_id, asset, key_bytes, balance, limit, flags, ext }))
     }
 
     #[inline(always)]
@@ -1103,9 +1102,9 @@ impl<'a> Xdr<'a> for OfferEntryExt {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1142,7 +1141,7 @@ impl<'a> Xdr<'a> for OfferEntry<'a> {
     const NAME: &'static str = "OfferEntry";
     const SIZE_MIN: usize = 76;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let key_mark = c.rest();
         let run = c.take::<44>()?;
         let seller_id = PublicKey::at(c, part::<0, 36, 44>(run))?;
@@ -1155,7 +1154,7 @@ impl<'a> Xdr<'a> for OfferEntry<'a> {
         let price = Price::at(c, part::<8, 8, 24>(run))?;
         let flags = u32::from_be_bytes(*part::<16, 4, 24>(run));
         let ext = OfferEntryExt::at(c, part::<20, 4, 24>(run))?;
-        Ok(Self { seller_id, offer_id, key_bytes, selling, buying, amount, price, flags, ext })
+        Ok(slot.fill(Self { seller_id, offer_id, key_bytes, selling, buying, amount, price, flags, ext }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1198,9 +1197,9 @@ impl<'a> Xdr<'a> for DataEntryExt {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1230,7 +1229,7 @@ impl<'a> Xdr<'a> for DataEntry<'a> {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let key_mark = c.rest();
         let run = c.take::<36>()?;
         let account_id = PublicKey::at(c, part::<0, 36, 36>(run))?;
@@ -1239,8 +1238,7 @@ impl<'a> Xdr<'a> for DataEntry<'a> {
         let data_value = c.opaque(64)?;
         let run = c.take::<4>()?;
         let ext = DataEntryExt::at(c, part::<0, 4, 4>(run))?;
-        let _ = arena;
-        Ok(Self { account_id, data_name, key_bytes, data_value, ext })
+        Ok(slot.fill(Self { account_id, data_name, key_bytes, data_value, ext }))
     }
 
     #[inline(always)]
@@ -1310,9 +1308,9 @@ impl<'a> Xdr<'a> for ClaimPredicateType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1357,20 +1355,20 @@ impl<'a> Xdr<'a> for ClaimPredicate<'a> {
     const NAME: &'static str = "ClaimPredicate";
     const SIZE_MIN: usize = 4;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         c.enter()?;
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Unconditional,
-            1 => Self::And({ let value = c.list(arena, 2, 4, |c| ClaimPredicate::decode(c, arena))?; c.keep(arena, value)? }),
-            2 => Self::Or({ let value = c.list(arena, 2, 4, |c| ClaimPredicate::decode(c, arena))?; c.keep(arena, value)? }),
-            3 => Self::Not(if c.flag()? { Some({ let value = ClaimPredicate::decode(c, arena)?; c.keep(arena, value)? }) } else { None }),
-            4 => Self::BeforeAbsoluteTime(i64::from_be_bytes(*c.take()?)),
-            5 => Self::BeforeRelativeTime(i64::from_be_bytes(*c.take()?)),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Unconditional),
+            1 => slot.fill(Self::And(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, 2, 4, |c, slot| ClaimPredicate::decode_into(c, arena, slot))?)))?)),
+            2 => slot.fill(Self::Or(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, 2, 4, |c, slot| ClaimPredicate::decode_into(c, arena, slot))?)))?)),
+            3 => slot.fill(Self::Not(if c.flag()? { Some(c.keep(arena, |c, slot| ClaimPredicate::decode_into(c, arena, slot))?) } else { None })),
+            4 => slot.fill(Self::BeforeAbsoluteTime(i64::from_be_bytes(*c.take()?))),
+            5 => slot.fill(Self::BeforeRelativeTime(i64::from_be_bytes(*c.take()?))),
             value => return Err(c.unknown("ClaimPredicate", head, value)),
         };
         c.leave();
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1425,9 +1423,9 @@ impl<'a> Xdr<'a> for ClaimantType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1451,11 +1449,11 @@ impl<'a> Xdr<'a> for ClaimantV0<'a> {
     const SIZE_MIN: usize = 40;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
         let destination = PublicKey::at(c, part::<0, 36, 36>(run))?;
         let predicate = ClaimPredicate::decode(c, arena)?;
-        Ok(Self { destination, predicate })
+        Ok(slot.fill(Self { destination, predicate }))
     }
 
     #[inline(always)]
@@ -1487,13 +1485,13 @@ impl<'a> Xdr<'a> for Claimant<'a> {
     const NAME: &'static str = "Claimant";
     const SIZE_MIN: usize = 44;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::ClaimantTypeV0({ let value = ClaimantV0::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::ClaimantTypeV0(c.keep(arena, |c, slot| ClaimantV0::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("Claimant", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1535,9 +1533,9 @@ impl<'a> Xdr<'a> for ClaimableBalanceEntryExtensionV1Ext {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1568,9 +1566,9 @@ impl<'a> Xdr<'a> for ClaimableBalanceEntryExtensionV1 {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1604,14 +1602,14 @@ impl<'a> Xdr<'a> for ClaimableBalanceEntryExt<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1({ let value = ClaimableBalanceEntryExtensionV1::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| ClaimableBalanceEntryExtensionV1::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("ClaimableBalanceEntryExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -1648,17 +1646,17 @@ impl<'a> Xdr<'a> for ClaimableBalanceEntry<'a> {
     const SIZE_MIN: usize = 56;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let key_mark = c.rest();
         let run = c.take::<36>()?;
         let balance_id = ClaimableBalanceId::at(c, part::<0, 36, 36>(run))?;
         let key_bytes = c.since(key_mark);
-        let claimants = c.list(arena, 10, 44, |c| Claimant::decode(c, arena))?;
+        let claimants = c.list(arena, 10, 44, |c, slot| Claimant::decode_into(c, arena, slot))?;
         let asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let amount = i64::from_be_bytes(*part::<0, 8, 8>(run));
         let ext = ClaimableBalanceEntryExt::decode(c, arena)?;
-        Ok(Self { balance_id, key_bytes, claimants, asset, amount, ext })
+        Ok(slot.fill(Self { balance_id, key_bytes, claimants, asset, amount, ext }))
     }
 
     #[inline(always)]
@@ -1688,12 +1686,12 @@ impl<'a> Xdr<'a> for LiquidityPoolConstantProductParameters<'a> {
     const NAME: &'static str = "LiquidityPoolConstantProductParameters";
     const SIZE_MIN: usize = 12;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let asset_a = Asset::decode(c, arena)?;
         let asset_b = Asset::decode(c, arena)?;
         let run = c.take::<4>()?;
         let fee = i32::from_be_bytes(*part::<0, 4, 4>(run));
-        Ok(Self { asset_a, asset_b, fee })
+        Ok(slot.fill(Self { asset_a, asset_b, fee }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1724,14 +1722,14 @@ impl<'a> Xdr<'a> for LiquidityPoolEntryConstantProduct<'a> {
     const SIZE_MIN: usize = 44;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let params = LiquidityPoolConstantProductParameters::decode(c, arena)?;
         let run = c.take::<32>()?;
         let reserve_a = i64::from_be_bytes(*part::<0, 8, 32>(run));
         let reserve_b = i64::from_be_bytes(*part::<8, 8, 32>(run));
         let total_pool_shares = i64::from_be_bytes(*part::<16, 8, 32>(run));
         let pool_shares_trust_line_count = i64::from_be_bytes(*part::<24, 8, 32>(run));
-        Ok(Self { params, reserve_a, reserve_b, total_pool_shares, pool_shares_trust_line_count })
+        Ok(slot.fill(Self { params, reserve_a, reserve_b, total_pool_shares, pool_shares_trust_line_count }))
     }
 
     #[inline(always)]
@@ -1763,13 +1761,13 @@ impl<'a> Xdr<'a> for LiquidityPoolEntryBody<'a> {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::LiquidityPoolConstantProduct({ let value = LiquidityPoolEntryConstantProduct::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::LiquidityPoolConstantProduct(c.keep(arena, |c, slot| LiquidityPoolEntryConstantProduct::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("LiquidityPoolEntryBody", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -1799,13 +1797,13 @@ impl<'a> Xdr<'a> for LiquidityPoolEntry<'a> {
     const SIZE_MIN: usize = 80;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let key_mark = c.rest();
         let run = c.take::<32>()?;
         let liquidity_pool_id = part::<0, 32, 32>(run);
         let key_bytes = c.since(key_mark);
         let body = LiquidityPoolEntryBody::decode(c, arena)?;
-        Ok(Self { liquidity_pool_id, key_bytes, body })
+        Ok(slot.fill(Self { liquidity_pool_id, key_bytes, body }))
     }
 
     #[inline(always)]
@@ -1855,9 +1853,9 @@ impl<'a> Xdr<'a> for ContractDataDurability {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1889,7 +1887,7 @@ impl<'a> Xdr<'a> for ContractDataEntry<'a> {
     const SIZE_MIN: usize = 52;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let ext = ExtensionPoint::at(c, part::<0, 4, 4>(run))?;
         let key_mark = c.rest();
@@ -1899,7 +1897,7 @@ impl<'a> Xdr<'a> for ContractDataEntry<'a> {
         let durability = ContractDataDurability::at(c, part::<0, 4, 4>(run))?;
         let key_bytes = c.since(key_mark);
         let val = ScVal::decode(c, arena)?;
-        Ok(Self { ext, contract, key, durability, key_bytes, val })
+        Ok(slot.fill(Self { ext, contract, key, durability, key_bytes, val }))
     }
 
     #[inline(always)]
@@ -1954,9 +1952,9 @@ impl<'a> Xdr<'a> for ContractCodeCostInputs {
     const SIZE_MIN: usize = 44;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<44>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1987,9 +1985,9 @@ impl<'a> Xdr<'a> for ContractCodeEntryV1 {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<48>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2023,14 +2021,14 @@ impl<'a> Xdr<'a> for ContractCodeEntryExt<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1({ let value = ContractCodeEntryV1::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| ContractCodeEntryV1::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("ContractCodeEntryExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -2063,14 +2061,14 @@ impl<'a> Xdr<'a> for ContractCodeEntry<'a> {
     const SIZE_MIN: usize = 40;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let ext = ContractCodeEntryExt::decode(c, arena)?;
         let key_mark = c.rest();
         let run = c.take::<32>()?;
         let hash = part::<0, 32, 32>(run);
         let key_bytes = c.since(key_mark);
         let code = c.opaque(u32::MAX)?;
-        Ok(Self { ext, hash, key_bytes, code })
+        Ok(slot.fill(Self { ext, hash, key_bytes, code }))
     }
 
     #[inline(always)]
@@ -2105,9 +2103,9 @@ impl<'a> Xdr<'a> for TtlEntry<'a> {
     const SIZE_MIN: usize = 36;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2146,9 +2144,9 @@ impl<'a> Xdr<'a> for LedgerEntryExtensionV1Ext {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2172,11 +2170,11 @@ impl<'a> Xdr<'a> for LedgerEntryExtensionV1<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let sponsoring_id = if c.flag()? { Some({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let sponsoring_id = if c.flag()? { Some(c.keep(arena, |c, slot| PublicKey::decode_into(c, arena, slot))?) } else { None };
         let run = c.take::<4>()?;
         let ext = LedgerEntryExtensionV1Ext::at(c, part::<0, 4, 4>(run))?;
-        Ok(Self { sponsoring_id, ext })
+        Ok(slot.fill(Self { sponsoring_id, ext }))
     }
 
     #[inline(always)]
@@ -2236,22 +2234,22 @@ impl<'a> Xdr<'a> for LedgerEntryData<'a> {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Account({ let value = AccountEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Trustline({ let value = TrustLineEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::Offer({ let value = OfferEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::Data({ let value = DataEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            4 => Self::ClaimableBalance({ let value = ClaimableBalanceEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            5 => Self::LiquidityPool({ let value = LiquidityPoolEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            6 => Self::ContractData({ let value = ContractDataEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            7 => Self::ContractCode({ let value = ContractCodeEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            8 => Self::ConfigSetting({ let value = ConfigSettingEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            9 => Self::Ttl({ let value = TtlEntry::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Account(c.keep(arena, |c, slot| AccountEntry::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::Trustline(c.keep(arena, |c, slot| TrustLineEntry::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::Offer(c.keep(arena, |c, slot| OfferEntry::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::Data(c.keep(arena, |c, slot| DataEntry::decode_into(c, arena, slot))?)),
+            4 => slot.fill(Self::ClaimableBalance(c.keep(arena, |c, slot| ClaimableBalanceEntry::decode_into(c, arena, slot))?)),
+            5 => slot.fill(Self::LiquidityPool(c.keep(arena, |c, slot| LiquidityPoolEntry::decode_into(c, arena, slot))?)),
+            6 => slot.fill(Self::ContractData(c.keep(arena, |c, slot| ContractDataEntry::decode_into(c, arena, slot))?)),
+            7 => slot.fill(Self::ContractCode(c.keep(arena, |c, slot| ContractCodeEntry::decode_into(c, arena, slot))?)),
+            8 => slot.fill(Self::ConfigSetting(c.keep(arena, |c, slot| ConfigSettingEntry::decode_into(c, arena, slot))?)),
+            9 => slot.fill(Self::Ttl(c.keep(arena, |c, slot| TtlEntry::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("LedgerEntryData", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -2298,14 +2296,14 @@ impl<'a> Xdr<'a> for LedgerEntryExt<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1({ let value = LedgerEntryExtensionV1::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| LedgerEntryExtensionV1::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("LedgerEntryExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -2335,12 +2333,12 @@ impl<'a> Xdr<'a> for LedgerEntry<'a> {
     const NAME: &'static str = "LedgerEntry";
     const SIZE_MIN: usize = 20;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let last_modified_ledger_seq = u32::from_be_bytes(*part::<0, 4, 4>(run));
         let data = LedgerEntryData::decode(c, arena)?;
         let ext = LedgerEntryExt::decode(c, arena)?;
-        Ok(Self { last_modified_ledger_seq, data, ext })
+        Ok(slot.fill(Self { last_modified_ledger_seq, data, ext }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -2370,9 +2368,9 @@ impl<'a> Xdr<'a> for LedgerKeyAccount<'a> {
     const SIZE_MIN: usize = 36;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2396,11 +2394,11 @@ impl<'a> Xdr<'a> for LedgerKeyTrustLine<'a> {
     const SIZE_MIN: usize = 40;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
         let account_id = PublicKey::at(c, part::<0, 36, 36>(run))?;
         let asset = TrustLineAsset::decode(c, arena)?;
-        Ok(Self { account_id, asset })
+        Ok(slot.fill(Self { account_id, asset }))
     }
 
     #[inline(always)]
@@ -2433,9 +2431,9 @@ impl<'a> Xdr<'a> for LedgerKeyOffer<'a> {
     const SIZE_MIN: usize = 44;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<44>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2459,12 +2457,11 @@ impl<'a> Xdr<'a> for LedgerKeyData<'a> {
     const SIZE_MIN: usize = 40;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
         let account_id = PublicKey::at(c, part::<0, 36, 36>(run))?;
         let data_name = c.opaque(64)?;
-        let _ = arena;
-        Ok(Self { account_id, data_name })
+        Ok(slot.fill(Self { account_id, data_name }))
     }
 
     #[inline(always)]
@@ -2495,9 +2492,9 @@ impl<'a> Xdr<'a> for LedgerKeyClaimableBalance<'a> {
     const SIZE_MIN: usize = 36;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2526,9 +2523,9 @@ impl<'a> Xdr<'a> for LedgerKeyLiquidityPool<'a> {
     const SIZE_MIN: usize = 32;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2554,12 +2551,12 @@ impl<'a> Xdr<'a> for LedgerKeyContractData<'a> {
     const SIZE_MIN: usize = 44;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let contract = ScAddress::decode(c, arena)?;
         let key = ScVal::decode(c, arena)?;
         let run = c.take::<4>()?;
         let durability = ContractDataDurability::at(c, part::<0, 4, 4>(run))?;
-        Ok(Self { contract, key, durability })
+        Ok(slot.fill(Self { contract, key, durability }))
     }
 
     #[inline(always)]
@@ -2591,9 +2588,9 @@ impl<'a> Xdr<'a> for LedgerKeyContractCode<'a> {
     const SIZE_MIN: usize = 32;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2622,9 +2619,9 @@ impl<'a> Xdr<'a> for LedgerKeyConfigSetting {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2653,9 +2650,9 @@ impl<'a> Xdr<'a> for LedgerKeyTtl<'a> {
     const SIZE_MIN: usize = 32;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2712,22 +2709,22 @@ impl<'a> Xdr<'a> for LedgerKey<'a> {
     const NAME: &'static str = "LedgerKey";
     const SIZE_MIN: usize = 8;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Account({ let value = LedgerKeyAccount::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Trustline({ let value = LedgerKeyTrustLine::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::Offer({ let value = LedgerKeyOffer::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::Data({ let value = LedgerKeyData::decode(c, arena)?; c.keep(arena, value)? }),
-            4 => Self::ClaimableBalance({ let value = LedgerKeyClaimableBalance::decode(c, arena)?; c.keep(arena, value)? }),
-            5 => Self::LiquidityPool(LedgerKeyLiquidityPool::decode(c, arena)?),
-            6 => Self::ContractData({ let value = LedgerKeyContractData::decode(c, arena)?; c.keep(arena, value)? }),
-            7 => Self::ContractCode(LedgerKeyContractCode::decode(c, arena)?),
-            8 => Self::ConfigSetting(LedgerKeyConfigSetting::decode(c, arena)?),
-            9 => Self::Ttl(LedgerKeyTtl::decode(c, arena)?),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Account(c.keep(arena, |c, slot| LedgerKeyAccount::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::Trustline(c.keep(arena, |c, slot| LedgerKeyTrustLine::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::Offer(c.keep(arena, |c, slot| LedgerKeyOffer::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::Data(c.keep(arena, |c, slot| LedgerKeyData::decode_into(c, arena, slot))?)),
+            4 => slot.fill(Self::ClaimableBalance(c.keep(arena, |c, slot| LedgerKeyClaimableBalance::decode_into(c, arena, slot))?)),
+            5 => slot.fill(Self::LiquidityPool(LedgerKeyLiquidityPool::decode(c, arena)?)),
+            6 => slot.fill(Self::ContractData(c.keep(arena, |c, slot| LedgerKeyContractData::decode_into(c, arena, slot))?)),
+            7 => slot.fill(Self::ContractCode(LedgerKeyContractCode::decode(c, arena)?)),
+            8 => slot.fill(Self::ConfigSetting(LedgerKeyConfigSetting::decode(c, arena)?)),
+            9 => slot.fill(Self::Ttl(LedgerKeyTtl::decode(c, arena)?)),
             value => return Err(c.unknown("LedgerKey", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -2824,9 +2821,9 @@ impl<'a> Xdr<'a> for EnvelopeType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2875,9 +2872,9 @@ impl<'a> Xdr<'a> for BucketListType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2934,9 +2931,9 @@ impl<'a> Xdr<'a> for BucketEntryType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2970,14 +2967,14 @@ impl<'a> Xdr<'a> for BucketMetadataExt {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1(BucketListType::decode(c, arena)?),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(BucketListType::decode(c, arena)?)),
             value => return Err(c.unknown("BucketMetadataExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -3006,11 +3003,11 @@ impl<'a> Xdr<'a> for BucketMetadata {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let ledger_version = u32::from_be_bytes(*part::<0, 4, 4>(run));
         let ext = BucketMetadataExt::decode(c, arena)?;
-        Ok(Self { ledger_version, ext })
+        Ok(slot.fill(Self { ledger_version, ext }))
     }
 
     #[inline(always)]
@@ -3050,16 +3047,16 @@ impl<'a> Xdr<'a> for BucketEntry<'a> {
     const NAME: &'static str = "BucketEntry";
     const SIZE_MIN: usize = 12;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Liveentry({ let value = LedgerEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::Initentry({ let value = LedgerEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Deadentry({ let value = LedgerKey::decode(c, arena)?; c.keep(arena, value)? }),
-            -1 => Self::Metaentry({ let value = BucketMetadata::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Liveentry(c.keep(arena, |c, slot| LedgerEntry::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::Initentry(c.keep(arena, |c, slot| LedgerEntry::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::Deadentry(c.keep(arena, |c, slot| LedgerKey::decode_into(c, arena, slot))?)),
+            -1 => slot.fill(Self::Metaentry(c.keep(arena, |c, slot| BucketMetadata::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("BucketEntry", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {

@@ -20,12 +20,11 @@ impl<'a> Xdr<'a> for ScpBallot<'a> {
     const NAME: &'static str = "SCPBallot";
     const SIZE_MIN: usize = 8;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let counter = u32::from_be_bytes(*part::<0, 4, 4>(run));
         let value = c.opaque(u32::MAX)?;
-        let _ = arena;
-        Ok(Self { counter, value })
+        Ok(slot.fill(Self { counter, value }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -82,9 +81,9 @@ impl<'a> Xdr<'a> for ScpStatementType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -110,12 +109,12 @@ impl<'a> Xdr<'a> for ScpNomination<'a> {
     const SIZE_MIN: usize = 40;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
         let quorum_set_hash = part::<0, 32, 32>(run);
-        let votes = c.list(arena, u32::MAX, 4, |c| c.opaque(u32::MAX))?;
-        let accepted = c.list(arena, u32::MAX, 4, |c| c.opaque(u32::MAX))?;
-        Ok(Self { quorum_set_hash, votes, accepted })
+        let votes = c.list(arena, u32::MAX, 4, |c, slot| Ok(slot.fill(c.opaque(u32::MAX)?)))?;
+        let accepted = c.list(arena, u32::MAX, 4, |c, slot| Ok(slot.fill(c.opaque(u32::MAX)?)))?;
+        Ok(slot.fill(Self { quorum_set_hash, votes, accepted }))
     }
 
     #[inline(always)]
@@ -149,16 +148,16 @@ impl<'a> Xdr<'a> for ScpStatementPrepare<'a> {
     const SIZE_MIN: usize = 56;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
         let quorum_set_hash = part::<0, 32, 32>(run);
         let ballot = ScpBallot::decode(c, arena)?;
-        let prepared = if c.flag()? { Some({ let value = ScpBallot::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
-        let prepared_prime = if c.flag()? { Some({ let value = ScpBallot::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
+        let prepared = if c.flag()? { Some(c.keep(arena, |c, slot| ScpBallot::decode_into(c, arena, slot))?) } else { None };
+        let prepared_prime = if c.flag()? { Some(c.keep(arena, |c, slot| ScpBallot::decode_into(c, arena, slot))?) } else { None };
         let run = c.take::<8>()?;
         let n_c = u32::from_be_bytes(*part::<0, 4, 8>(run));
         let n_h = u32::from_be_bytes(*part::<4, 4, 8>(run));
-        Ok(Self { quorum_set_hash, ballot, prepared, prepared_prime, n_c, n_h })
+        Ok(slot.fill(Self { quorum_set_hash, ballot, prepared, prepared_prime, n_c, n_h }))
     }
 
     #[inline(always)]
@@ -192,14 +191,14 @@ impl<'a> Xdr<'a> for ScpStatementConfirm<'a> {
     const SIZE_MIN: usize = 52;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let ballot = ScpBallot::decode(c, arena)?;
         let run = c.take::<44>()?;
         let n_prepared = u32::from_be_bytes(*part::<0, 4, 44>(run));
         let n_commit = u32::from_be_bytes(*part::<4, 4, 44>(run));
         let n_h = u32::from_be_bytes(*part::<8, 4, 44>(run));
         let quorum_set_hash = part::<12, 32, 44>(run);
-        Ok(Self { ballot, n_prepared, n_commit, n_h, quorum_set_hash })
+        Ok(slot.fill(Self { ballot, n_prepared, n_commit, n_h, quorum_set_hash }))
     }
 
     #[inline(always)]
@@ -226,12 +225,12 @@ impl<'a> Xdr<'a> for ScpStatementExternalize<'a> {
     const SIZE_MIN: usize = 44;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let commit = ScpBallot::decode(c, arena)?;
         let run = c.take::<36>()?;
         let n_h = u32::from_be_bytes(*part::<0, 4, 36>(run));
         let commit_quorum_set_hash = part::<4, 32, 36>(run);
-        Ok(Self { commit, n_h, commit_quorum_set_hash })
+        Ok(slot.fill(Self { commit, n_h, commit_quorum_set_hash }))
     }
 
     #[inline(always)]
@@ -272,16 +271,16 @@ impl<'a> Xdr<'a> for ScpStatementPledges<'a> {
     const SIZE_MIN: usize = 44;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Prepare({ let value = ScpStatementPrepare::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Confirm({ let value = ScpStatementConfirm::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::Externalize({ let value = ScpStatementExternalize::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::Nominate({ let value = ScpNomination::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Prepare(c.keep(arena, |c, slot| ScpStatementPrepare::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::Confirm(c.keep(arena, |c, slot| ScpStatementConfirm::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::Externalize(c.keep(arena, |c, slot| ScpStatementExternalize::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::Nominate(c.keep(arena, |c, slot| ScpNomination::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("SCPStatementPledges", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -314,12 +313,12 @@ impl<'a> Xdr<'a> for ScpStatement<'a> {
     const SIZE_MIN: usize = 88;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<44>()?;
         let node_id = PublicKey::at(c, part::<0, 36, 44>(run))?;
         let slot_index = u64::from_be_bytes(*part::<36, 8, 44>(run));
         let pledges = ScpStatementPledges::decode(c, arena)?;
-        Ok(Self { node_id, slot_index, pledges })
+        Ok(slot.fill(Self { node_id, slot_index, pledges }))
     }
 
     #[inline(always)]
@@ -345,10 +344,10 @@ impl<'a> Xdr<'a> for ScpEnvelope<'a> {
     const SIZE_MIN: usize = 92;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let statement = ScpStatement::decode(c, arena)?;
         let signature = c.opaque(64)?;
-        Ok(Self { statement, signature })
+        Ok(slot.fill(Self { statement, signature }))
     }
 
     #[inline(always)]
@@ -374,14 +373,14 @@ impl<'a> Xdr<'a> for ScpQuorumSet<'a> {
     const NAME: &'static str = "SCPQuorumSet";
     const SIZE_MIN: usize = 12;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         c.enter()?;
         let run = c.take::<4>()?;
         let threshold = u32::from_be_bytes(*part::<0, 4, 4>(run));
-        let validators = c.list(arena, u32::MAX, 36, |c| PublicKey::decode(c, arena))?;
-        let inner_sets = c.list(arena, u32::MAX, 12, |c| ScpQuorumSet::decode(c, arena))?;
+        let validators = c.list(arena, u32::MAX, 36, |c, slot| PublicKey::decode_into(c, arena, slot))?;
+        let inner_sets = c.list(arena, u32::MAX, 12, |c, slot| ScpQuorumSet::decode_into(c, arena, slot))?;
         c.leave();
-        Ok(Self { threshold, validators, inner_sets })
+        Ok(slot.fill(Self { threshold, validators, inner_sets }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {

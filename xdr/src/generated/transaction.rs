@@ -25,13 +25,13 @@ impl<'a> Xdr<'a> for LiquidityPoolParameters<'a> {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::LiquidityPoolConstantProduct({ let value = LiquidityPoolConstantProductParameters::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::LiquidityPoolConstantProduct(c.keep(arena, |c, slot| LiquidityPoolConstantProductParameters::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("LiquidityPoolParameters", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -66,9 +66,9 @@ impl<'a> Xdr<'a> for MuxedAccountMed25519<'a> {
     const SIZE_MIN: usize = 40;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<40>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -101,14 +101,14 @@ impl<'a> Xdr<'a> for MuxedAccount<'a> {
     const NAME: &'static str = "MuxedAccount";
     const SIZE_MIN: usize = 36;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Ed25519(c.take::<32>()?),
-            256 => Self::MuxedEd25519({ let value = MuxedAccountMed25519::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Ed25519(c.take::<32>()?)),
+            256 => slot.fill(Self::MuxedEd25519(c.keep(arena, |c, slot| MuxedAccountMed25519::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("MuxedAccount", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -135,12 +135,11 @@ impl<'a> Xdr<'a> for DecoratedSignature<'a> {
     const NAME: &'static str = "DecoratedSignature";
     const SIZE_MIN: usize = 8;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
         let hint = part::<0, 4, 4>(run);
         let signature = c.opaque(64)?;
-        let _ = arena;
-        Ok(Self { hint, signature })
+        Ok(slot.fill(Self { hint, signature }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -289,9 +288,9 @@ impl<'a> Xdr<'a> for OperationType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -322,9 +321,9 @@ impl<'a> Xdr<'a> for CreateAccountOp<'a> {
     const SIZE_MIN: usize = 44;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<44>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -350,12 +349,12 @@ impl<'a> Xdr<'a> for PaymentOp<'a> {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let destination = MuxedAccount::decode(c, arena)?;
         let asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let amount = i64::from_be_bytes(*part::<0, 8, 8>(run));
-        Ok(Self { destination, asset, amount })
+        Ok(slot.fill(Self { destination, asset, amount }))
     }
 
     #[inline(always)]
@@ -389,7 +388,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictReceiveOp<'a> {
     const SIZE_MIN: usize = 64;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let send_asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let send_max = i64::from_be_bytes(*part::<0, 8, 8>(run));
@@ -397,8 +396,8 @@ impl<'a> Xdr<'a> for PathPaymentStrictReceiveOp<'a> {
         let dest_asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let dest_amount = i64::from_be_bytes(*part::<0, 8, 8>(run));
-        let path = c.list(arena, 5, 4, |c| Asset::decode(c, arena))?;
-        Ok(Self { send_asset, send_max, destination, dest_asset, dest_amount, path })
+        let path = c.list(arena, 5, 4, |c, slot| Asset::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { send_asset, send_max, destination, dest_asset, dest_amount, path }))
     }
 
     #[inline(always)]
@@ -435,7 +434,7 @@ impl<'a> Xdr<'a> for PathPaymentStrictSendOp<'a> {
     const SIZE_MIN: usize = 64;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let send_asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let send_amount = i64::from_be_bytes(*part::<0, 8, 8>(run));
@@ -443,8 +442,8 @@ impl<'a> Xdr<'a> for PathPaymentStrictSendOp<'a> {
         let dest_asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let dest_min = i64::from_be_bytes(*part::<0, 8, 8>(run));
-        let path = c.list(arena, 5, 4, |c| Asset::decode(c, arena))?;
-        Ok(Self { send_asset, send_amount, destination, dest_asset, dest_min, path })
+        let path = c.list(arena, 5, 4, |c, slot| Asset::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { send_asset, send_amount, destination, dest_asset, dest_min, path }))
     }
 
     #[inline(always)]
@@ -479,14 +478,14 @@ impl<'a> Xdr<'a> for ManageSellOfferOp<'a> {
     const SIZE_MIN: usize = 32;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let selling = Asset::decode(c, arena)?;
         let buying = Asset::decode(c, arena)?;
         let run = c.take::<24>()?;
         let amount = i64::from_be_bytes(*part::<0, 8, 24>(run));
         let price = Price::at(c, part::<8, 8, 24>(run))?;
         let offer_id = i64::from_be_bytes(*part::<16, 8, 24>(run));
-        Ok(Self { selling, buying, amount, price, offer_id })
+        Ok(slot.fill(Self { selling, buying, amount, price, offer_id }))
     }
 
     #[inline(always)]
@@ -518,14 +517,14 @@ impl<'a> Xdr<'a> for ManageBuyOfferOp<'a> {
     const SIZE_MIN: usize = 32;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let selling = Asset::decode(c, arena)?;
         let buying = Asset::decode(c, arena)?;
         let run = c.take::<24>()?;
         let buy_amount = i64::from_be_bytes(*part::<0, 8, 24>(run));
         let price = Price::at(c, part::<8, 8, 24>(run))?;
         let offer_id = i64::from_be_bytes(*part::<16, 8, 24>(run));
-        Ok(Self { selling, buying, buy_amount, price, offer_id })
+        Ok(slot.fill(Self { selling, buying, buy_amount, price, offer_id }))
     }
 
     #[inline(always)]
@@ -555,13 +554,13 @@ impl<'a> Xdr<'a> for CreatePassiveSellOfferOp<'a> {
     const SIZE_MIN: usize = 24;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let selling = Asset::decode(c, arena)?;
         let buying = Asset::decode(c, arena)?;
         let run = c.take::<16>()?;
         let amount = i64::from_be_bytes(*part::<0, 8, 16>(run));
         let price = Price::at(c, part::<8, 8, 16>(run))?;
-        Ok(Self { selling, buying, amount, price })
+        Ok(slot.fill(Self { selling, buying, amount, price }))
     }
 
     #[inline(always)]
@@ -601,8 +600,8 @@ impl<'a> Xdr<'a> for SetOptionsOp<'a> {
     const SIZE_MIN: usize = 36;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let inflation_dest = if c.flag()? { Some({ let value = PublicKey::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let inflation_dest = if c.flag()? { Some(c.keep(arena, |c, slot| PublicKey::decode_into(c, arena, slot))?) } else { None };
         let clear_flags = if c.flag()? { Some(c.u32()?) } else { None };
         let set_flags = if c.flag()? { Some(c.u32()?) } else { None };
         let master_weight = if c.flag()? { Some(c.u32()?) } else { None };
@@ -610,8 +609,8 @@ impl<'a> Xdr<'a> for SetOptionsOp<'a> {
         let med_threshold = if c.flag()? { Some(c.u32()?) } else { None };
         let high_threshold = if c.flag()? { Some(c.u32()?) } else { None };
         let home_domain = if c.flag()? { Some(c.opaque(32)?) } else { None };
-        let signer = if c.flag()? { Some({ let value = Signer::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
-        Ok(Self { inflation_dest, clear_flags, set_flags, master_weight, low_threshold, med_threshold, high_threshold, home_domain, signer })
+        let signer = if c.flag()? { Some(c.keep(arena, |c, slot| Signer::decode_into(c, arena, slot))?) } else { None };
+        Ok(slot.fill(Self { inflation_dest, clear_flags, set_flags, master_weight, low_threshold, med_threshold, high_threshold, home_domain, signer }))
     }
 
     #[inline(always)]
@@ -659,16 +658,16 @@ impl<'a> Xdr<'a> for ChangeTrustAsset<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Native,
-            1 => Self::CreditAlphanum4({ let value = AlphaNum4::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::CreditAlphanum12({ let value = AlphaNum12::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::PoolShare({ let value = LiquidityPoolParameters::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Native),
+            1 => slot.fill(Self::CreditAlphanum4(c.keep(arena, |c, slot| AlphaNum4::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::CreditAlphanum12(c.keep(arena, |c, slot| AlphaNum12::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::PoolShare(c.keep(arena, |c, slot| LiquidityPoolParameters::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("ChangeTrustAsset", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -699,11 +698,11 @@ impl<'a> Xdr<'a> for ChangeTrustOp<'a> {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let line = ChangeTrustAsset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let limit = i64::from_be_bytes(*part::<0, 8, 8>(run));
-        Ok(Self { line, limit })
+        Ok(slot.fill(Self { line, limit }))
     }
 
     #[inline(always)]
@@ -730,13 +729,13 @@ impl<'a> Xdr<'a> for AllowTrustOp<'a> {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
         let trustor = PublicKey::at(c, part::<0, 36, 36>(run))?;
         let asset = AssetCode::decode(c, arena)?;
         let run = c.take::<4>()?;
         let authorize = u32::from_be_bytes(*part::<0, 4, 4>(run));
-        Ok(Self { trustor, asset, authorize })
+        Ok(slot.fill(Self { trustor, asset, authorize }))
     }
 
     #[inline(always)]
@@ -763,11 +762,10 @@ impl<'a> Xdr<'a> for ManageDataOp<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let data_name = c.opaque(64)?;
         let data_value = if c.flag()? { Some(c.opaque(64)?) } else { None };
-        let _ = arena;
-        Ok(Self { data_name, data_value })
+        Ok(slot.fill(Self { data_name, data_value }))
     }
 
     #[inline(always)]
@@ -797,9 +795,9 @@ impl<'a> Xdr<'a> for BumpSequenceOp {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -825,12 +823,12 @@ impl<'a> Xdr<'a> for CreateClaimableBalanceOp<'a> {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let amount = i64::from_be_bytes(*part::<0, 8, 8>(run));
-        let claimants = c.list(arena, 10, 44, |c| Claimant::decode(c, arena))?;
-        Ok(Self { asset, amount, claimants })
+        let claimants = c.list(arena, 10, 44, |c, slot| Claimant::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { asset, amount, claimants }))
     }
 
     #[inline(always)]
@@ -861,9 +859,9 @@ impl<'a> Xdr<'a> for ClaimClaimableBalanceOp<'a> {
     const SIZE_MIN: usize = 36;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -892,9 +890,9 @@ impl<'a> Xdr<'a> for BeginSponsoringFutureReservesOp<'a> {
     const SIZE_MIN: usize = 36;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -943,9 +941,9 @@ impl<'a> Xdr<'a> for RevokeSponsorshipType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -969,11 +967,11 @@ impl<'a> Xdr<'a> for RevokeSponsorshipOpSigner<'a> {
     const SIZE_MIN: usize = 72;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
         let account_id = PublicKey::at(c, part::<0, 36, 36>(run))?;
         let signer_key = SignerKey::decode(c, arena)?;
-        Ok(Self { account_id, signer_key })
+        Ok(slot.fill(Self { account_id, signer_key }))
     }
 
     #[inline(always)]
@@ -1009,14 +1007,14 @@ impl<'a> Xdr<'a> for RevokeSponsorshipOp<'a> {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::LedgerEntry({ let value = LedgerKey::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Signer({ let value = RevokeSponsorshipOpSigner::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::LedgerEntry(c.keep(arena, |c, slot| LedgerKey::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::Signer(c.keep(arena, |c, slot| RevokeSponsorshipOpSigner::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("RevokeSponsorshipOp", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -1047,12 +1045,12 @@ impl<'a> Xdr<'a> for ClawbackOp<'a> {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let asset = Asset::decode(c, arena)?;
         let from = MuxedAccount::decode(c, arena)?;
         let run = c.take::<8>()?;
         let amount = i64::from_be_bytes(*part::<0, 8, 8>(run));
-        Ok(Self { asset, from, amount })
+        Ok(slot.fill(Self { asset, from, amount }))
     }
 
     #[inline(always)]
@@ -1083,9 +1081,9 @@ impl<'a> Xdr<'a> for ClawbackClaimableBalanceOp<'a> {
     const SIZE_MIN: usize = 36;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1113,14 +1111,14 @@ impl<'a> Xdr<'a> for SetTrustLineFlagsOp<'a> {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
         let trustor = PublicKey::at(c, part::<0, 36, 36>(run))?;
         let asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let clear_flags = u32::from_be_bytes(*part::<0, 4, 8>(run));
         let set_flags = u32::from_be_bytes(*part::<4, 4, 8>(run));
-        Ok(Self { trustor, asset, clear_flags, set_flags })
+        Ok(slot.fill(Self { trustor, asset, clear_flags, set_flags }))
     }
 
     #[inline(always)]
@@ -1160,9 +1158,9 @@ impl<'a> Xdr<'a> for LiquidityPoolDepositOp<'a> {
     const SIZE_MIN: usize = 64;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<64>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1197,9 +1195,9 @@ impl<'a> Xdr<'a> for LiquidityPoolWithdrawOp<'a> {
     const SIZE_MIN: usize = 56;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<56>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1256,9 +1254,9 @@ impl<'a> Xdr<'a> for HostFunctionType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1307,9 +1305,9 @@ impl<'a> Xdr<'a> for ContractIdPreimageType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1333,11 +1331,11 @@ impl<'a> Xdr<'a> for ContractIdPreimageFromAddress<'a> {
     const SIZE_MIN: usize = 68;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let address = ScAddress::decode(c, arena)?;
         let run = c.take::<32>()?;
         let salt = part::<0, 32, 32>(run);
-        Ok(Self { address, salt })
+        Ok(slot.fill(Self { address, salt }))
     }
 
     #[inline(always)]
@@ -1371,14 +1369,14 @@ impl<'a> Xdr<'a> for ContractIdPreimage<'a> {
     const NAME: &'static str = "ContractIDPreimage";
     const SIZE_MIN: usize = 8;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Address({ let value = ContractIdPreimageFromAddress::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Asset({ let value = Asset::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Address(c.keep(arena, |c, slot| ContractIdPreimageFromAddress::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::Asset(c.keep(arena, |c, slot| Asset::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("ContractIDPreimage", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1405,10 +1403,10 @@ impl<'a> Xdr<'a> for CreateContractArgs<'a> {
     const NAME: &'static str = "CreateContractArgs";
     const SIZE_MIN: usize = 12;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let contract_id_preimage = ContractIdPreimage::decode(c, arena)?;
         let executable = ContractExecutable::decode(c, arena)?;
-        Ok(Self { contract_id_preimage, executable })
+        Ok(slot.fill(Self { contract_id_preimage, executable }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1433,11 +1431,11 @@ impl<'a> Xdr<'a> for CreateContractArgsV2<'a> {
     const NAME: &'static str = "CreateContractArgsV2";
     const SIZE_MIN: usize = 16;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let contract_id_preimage = ContractIdPreimage::decode(c, arena)?;
         let executable = ContractExecutable::decode(c, arena)?;
-        let constructor_args = c.list(arena, u32::MAX, 4, |c| ScVal::decode(c, arena))?;
-        Ok(Self { contract_id_preimage, executable, constructor_args })
+        let constructor_args = c.list(arena, u32::MAX, 4, |c, slot| ScVal::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { contract_id_preimage, executable, constructor_args }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1463,11 +1461,11 @@ impl<'a> Xdr<'a> for InvokeContractArgs<'a> {
     const NAME: &'static str = "InvokeContractArgs";
     const SIZE_MIN: usize = 44;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let contract_address = ScAddress::decode(c, arena)?;
         let function_name = c.opaque(32)?;
-        let args = c.list(arena, u32::MAX, 4, |c| ScVal::decode(c, arena))?;
-        Ok(Self { contract_address, function_name, args })
+        let args = c.list(arena, u32::MAX, 4, |c, slot| ScVal::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { contract_address, function_name, args }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1508,16 +1506,16 @@ impl<'a> Xdr<'a> for HostFunction<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::InvokeContract({ let value = InvokeContractArgs::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::CreateContract({ let value = CreateContractArgs::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::UploadContractWasm(c.opaque(u32::MAX)?),
-            3 => Self::CreateContractV2({ let value = CreateContractArgsV2::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::InvokeContract(c.keep(arena, |c, slot| InvokeContractArgs::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::CreateContract(c.keep(arena, |c, slot| CreateContractArgs::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::UploadContractWasm(c.opaque(u32::MAX)?)),
+            3 => slot.fill(Self::CreateContractV2(c.keep(arena, |c, slot| CreateContractArgsV2::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("HostFunction", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -1577,9 +1575,9 @@ impl<'a> Xdr<'a> for SorobanAuthorizedFunctionType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1616,15 +1614,15 @@ impl<'a> Xdr<'a> for SorobanAuthorizedFunction<'a> {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::ContractFn({ let value = InvokeContractArgs::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::CreateContractHostFn({ let value = CreateContractArgs::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::CreateContractV2HostFn({ let value = CreateContractArgsV2::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::ContractFn(c.keep(arena, |c, slot| InvokeContractArgs::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::CreateContractHostFn(c.keep(arena, |c, slot| CreateContractArgs::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::CreateContractV2HostFn(c.keep(arena, |c, slot| CreateContractArgsV2::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("SorobanAuthorizedFunction", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -1653,12 +1651,12 @@ impl<'a> Xdr<'a> for SorobanAuthorizedInvocation<'a> {
     const NAME: &'static str = "SorobanAuthorizedInvocation";
     const SIZE_MIN: usize = 20;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         c.enter()?;
         let function = SorobanAuthorizedFunction::decode(c, arena)?;
-        let sub_invocations = c.list(arena, u32::MAX, 20, |c| SorobanAuthorizedInvocation::decode(c, arena))?;
+        let sub_invocations = c.list(arena, u32::MAX, 20, |c, slot| SorobanAuthorizedInvocation::decode_into(c, arena, slot))?;
         c.leave();
-        Ok(Self { function, sub_invocations })
+        Ok(slot.fill(Self { function, sub_invocations }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1687,13 +1685,13 @@ impl<'a> Xdr<'a> for SorobanAddressCredentials<'a> {
     const NAME: &'static str = "SorobanAddressCredentials";
     const SIZE_MIN: usize = 52;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let address = ScAddress::decode(c, arena)?;
         let run = c.take::<12>()?;
         let nonce = i64::from_be_bytes(*part::<0, 8, 12>(run));
         let signature_expiration_ledger = u32::from_be_bytes(*part::<8, 4, 12>(run));
         let signature = ScVal::decode(c, arena)?;
-        Ok(Self { address, nonce, signature_expiration_ledger, signature })
+        Ok(slot.fill(Self { address, nonce, signature_expiration_ledger, signature }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1719,13 +1717,13 @@ impl<'a> Xdr<'a> for SorobanDelegateSignature<'a> {
     const NAME: &'static str = "SorobanDelegateSignature";
     const SIZE_MIN: usize = 44;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         c.enter()?;
         let address = ScAddress::decode(c, arena)?;
         let signature = ScVal::decode(c, arena)?;
-        let nested_delegates = c.list(arena, u32::MAX, 44, |c| SorobanDelegateSignature::decode(c, arena))?;
+        let nested_delegates = c.list(arena, u32::MAX, 44, |c, slot| SorobanDelegateSignature::decode_into(c, arena, slot))?;
         c.leave();
-        Ok(Self { address, signature, nested_delegates })
+        Ok(slot.fill(Self { address, signature, nested_delegates }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -1752,10 +1750,10 @@ impl<'a> Xdr<'a> for SorobanAddressCredentialsWithDelegates<'a> {
     const SIZE_MIN: usize = 56;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let address_credentials = SorobanAddressCredentials::decode(c, arena)?;
-        let delegates = c.list(arena, u32::MAX, 44, |c| SorobanDelegateSignature::decode(c, arena))?;
-        Ok(Self { address_credentials, delegates })
+        let delegates = c.list(arena, u32::MAX, 44, |c, slot| SorobanDelegateSignature::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { address_credentials, delegates }))
     }
 
     #[inline(always)]
@@ -1813,9 +1811,9 @@ impl<'a> Xdr<'a> for SorobanCredentialsType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1855,16 +1853,16 @@ impl<'a> Xdr<'a> for SorobanCredentials<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::SourceAccount,
-            1 => Self::Address({ let value = SorobanAddressCredentials::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::AddressV2({ let value = SorobanAddressCredentials::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::AddressWithDelegates({ let value = SorobanAddressCredentialsWithDelegates::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::SourceAccount),
+            1 => slot.fill(Self::Address(c.keep(arena, |c, slot| SorobanAddressCredentials::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::AddressV2(c.keep(arena, |c, slot| SorobanAddressCredentials::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::AddressWithDelegates(c.keep(arena, |c, slot| SorobanAddressCredentialsWithDelegates::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("SorobanCredentials", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -1895,10 +1893,10 @@ impl<'a> Xdr<'a> for SorobanAuthorizationEntry<'a> {
     const SIZE_MIN: usize = 24;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let credentials = SorobanCredentials::decode(c, arena)?;
         let root_invocation = SorobanAuthorizedInvocation::decode(c, arena)?;
-        Ok(Self { credentials, root_invocation })
+        Ok(slot.fill(Self { credentials, root_invocation }))
     }
 
     #[inline(always)]
@@ -1923,10 +1921,10 @@ impl<'a> Xdr<'a> for InvokeHostFunctionOp<'a> {
     const SIZE_MIN: usize = 12;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let host_function = HostFunction::decode(c, arena)?;
-        let auth = c.list(arena, u32::MAX, 24, |c| SorobanAuthorizationEntry::decode(c, arena))?;
-        Ok(Self { host_function, auth })
+        let auth = c.list(arena, u32::MAX, 24, |c, slot| SorobanAuthorizationEntry::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { host_function, auth }))
     }
 
     #[inline(always)]
@@ -1958,9 +1956,9 @@ impl<'a> Xdr<'a> for ExtendFootprintTtlOp {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -1989,9 +1987,9 @@ impl<'a> Xdr<'a> for RestoreFootprintOp {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2100,39 +2098,39 @@ impl<'a> Xdr<'a> for OperationBody<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::CreateAccount({ let value = CreateAccountOp::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Payment({ let value = PaymentOp::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::PathPaymentStrictReceive({ let value = PathPaymentStrictReceiveOp::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::ManageSellOffer({ let value = ManageSellOfferOp::decode(c, arena)?; c.keep(arena, value)? }),
-            4 => Self::CreatePassiveSellOffer({ let value = CreatePassiveSellOfferOp::decode(c, arena)?; c.keep(arena, value)? }),
-            5 => Self::SetOptions({ let value = SetOptionsOp::decode(c, arena)?; c.keep(arena, value)? }),
-            6 => Self::ChangeTrust({ let value = ChangeTrustOp::decode(c, arena)?; c.keep(arena, value)? }),
-            7 => Self::AllowTrust({ let value = AllowTrustOp::decode(c, arena)?; c.keep(arena, value)? }),
-            8 => Self::AccountMerge({ let value = MuxedAccount::decode(c, arena)?; c.keep(arena, value)? }),
-            9 => Self::Inflation,
-            10 => Self::ManageData({ let value = ManageDataOp::decode(c, arena)?; c.keep(arena, value)? }),
-            11 => Self::BumpSequence(BumpSequenceOp::decode(c, arena)?),
-            12 => Self::ManageBuyOffer({ let value = ManageBuyOfferOp::decode(c, arena)?; c.keep(arena, value)? }),
-            13 => Self::PathPaymentStrictSend({ let value = PathPaymentStrictSendOp::decode(c, arena)?; c.keep(arena, value)? }),
-            14 => Self::CreateClaimableBalance({ let value = CreateClaimableBalanceOp::decode(c, arena)?; c.keep(arena, value)? }),
-            15 => Self::ClaimClaimableBalance({ let value = ClaimClaimableBalanceOp::decode(c, arena)?; c.keep(arena, value)? }),
-            16 => Self::BeginSponsoringFutureReserves({ let value = BeginSponsoringFutureReservesOp::decode(c, arena)?; c.keep(arena, value)? }),
-            17 => Self::EndSponsoringFutureReserves,
-            18 => Self::RevokeSponsorship({ let value = RevokeSponsorshipOp::decode(c, arena)?; c.keep(arena, value)? }),
-            19 => Self::Clawback({ let value = ClawbackOp::decode(c, arena)?; c.keep(arena, value)? }),
-            20 => Self::ClawbackClaimableBalance({ let value = ClawbackClaimableBalanceOp::decode(c, arena)?; c.keep(arena, value)? }),
-            21 => Self::SetTrustLineFlags({ let value = SetTrustLineFlagsOp::decode(c, arena)?; c.keep(arena, value)? }),
-            22 => Self::LiquidityPoolDeposit({ let value = LiquidityPoolDepositOp::decode(c, arena)?; c.keep(arena, value)? }),
-            23 => Self::LiquidityPoolWithdraw({ let value = LiquidityPoolWithdrawOp::decode(c, arena)?; c.keep(arena, value)? }),
-            24 => Self::InvokeHostFunction({ let value = InvokeHostFunctionOp::decode(c, arena)?; c.keep(arena, value)? }),
-            25 => Self::ExtendFootprintTtl({ let value = ExtendFootprintTtlOp::decode(c, arena)?; c.keep(arena, value)? }),
-            26 => Self::RestoreFootprint(RestoreFootprintOp::decode(c, arena)?),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::CreateAccount(c.keep(arena, |c, slot| CreateAccountOp::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::Payment(c.keep(arena, |c, slot| PaymentOp::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::PathPaymentStrictReceive(c.keep(arena, |c, slot| PathPaymentStrictReceiveOp::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::ManageSellOffer(c.keep(arena, |c, slot| ManageSellOfferOp::decode_into(c, arena, slot))?)),
+            4 => slot.fill(Self::CreatePassiveSellOffer(c.keep(arena, |c, slot| CreatePassiveSellOfferOp::decode_into(c, arena, slot))?)),
+            5 => slot.fill(Self::SetOptions(c.keep(arena, |c, slot| SetOptionsOp::decode_into(c, arena, slot))?)),
+            6 => slot.fill(Self::ChangeTrust(c.keep(arena, |c, slot| ChangeTrustOp::decode_into(c, arena, slot))?)),
+            7 => slot.fill(Self::AllowTrust(c.keep(arena, |c, slot| AllowTrustOp::decode_into(c, arena, slot))?)),
+            8 => slot.fill(Self::AccountMerge(c.keep(arena, |c, slot| MuxedAccount::decode_into(c, arena, slot))?)),
+            9 => slot.fill(Self::Inflation),
+            10 => slot.fill(Self::ManageData(c.keep(arena, |c, slot| ManageDataOp::decode_into(c, arena, slot))?)),
+            11 => slot.fill(Self::BumpSequence(BumpSequenceOp::decode(c, arena)?)),
+            12 => slot.fill(Self::ManageBuyOffer(c.keep(arena, |c, slot| ManageBuyOfferOp::decode_into(c, arena, slot))?)),
+            13 => slot.fill(Self::PathPaymentStrictSend(c.keep(arena, |c, slot| PathPaymentStrictSendOp::decode_into(c, arena, slot))?)),
+            14 => slot.fill(Self::CreateClaimableBalance(c.keep(arena, |c, slot| CreateClaimableBalanceOp::decode_into(c, arena, slot))?)),
+            15 => slot.fill(Self::ClaimClaimableBalance(c.keep(arena, |c, slot| ClaimClaimableBalanceOp::decode_into(c, arena, slot))?)),
+            16 => slot.fill(Self::BeginSponsoringFutureReserves(c.keep(arena, |c, slot| BeginSponsoringFutureReservesOp::decode_into(c, arena, slot))?)),
+            17 => slot.fill(Self::EndSponsoringFutureReserves),
+            18 => slot.fill(Self::RevokeSponsorship(c.keep(arena, |c, slot| RevokeSponsorshipOp::decode_into(c, arena, slot))?)),
+            19 => slot.fill(Self::Clawback(c.keep(arena, |c, slot| ClawbackOp::decode_into(c, arena, slot))?)),
+            20 => slot.fill(Self::ClawbackClaimableBalance(c.keep(arena, |c, slot| ClawbackClaimableBalanceOp::decode_into(c, arena, slot))?)),
+            21 => slot.fill(Self::SetTrustLineFlags(c.keep(arena, |c, slot| SetTrustLineFlagsOp::decode_into(c, arena, slot))?)),
+            22 => slot.fill(Self::LiquidityPoolDeposit(c.keep(arena, |c, slot| LiquidityPoolDepositOp::decode_into(c, arena, slot))?)),
+            23 => slot.fill(Self::LiquidityPoolWithdraw(c.keep(arena, |c, slot| LiquidityPoolWithdrawOp::decode_into(c, arena, slot))?)),
+            24 => slot.fill(Self::InvokeHostFunction(c.keep(arena, |c, slot| InvokeHostFunctionOp::decode_into(c, arena, slot))?)),
+            25 => slot.fill(Self::ExtendFootprintTtl(c.keep(arena, |c, slot| ExtendFootprintTtlOp::decode_into(c, arena, slot))?)),
+            26 => slot.fill(Self::RestoreFootprint(RestoreFootprintOp::decode(c, arena)?)),
             value => return Err(c.unknown("OperationBody", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -2185,10 +2183,10 @@ impl<'a> Xdr<'a> for Operation<'a> {
     const NAME: &'static str = "Operation";
     const SIZE_MIN: usize = 8;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let source_account = if c.flag()? { Some({ let value = MuxedAccount::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let source_account = if c.flag()? { Some(c.keep(arena, |c, slot| MuxedAccount::decode_into(c, arena, slot))?) } else { None };
         let body = OperationBody::decode(c, arena)?;
-        Ok(Self { source_account, body })
+        Ok(slot.fill(Self { source_account, body }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -2249,9 +2247,9 @@ impl<'a> Xdr<'a> for MemoType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2293,18 +2291,17 @@ impl<'a> Xdr<'a> for Memo<'a> {
     const NAME: &'static str = "Memo";
     const SIZE_MIN: usize = 4;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::None,
-            1 => Self::Text(c.opaque(28)?),
-            2 => Self::Id(u64::from_be_bytes(*c.take()?)),
-            3 => Self::Hash(c.take::<32>()?),
-            4 => Self::Return(c.take::<32>()?),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::None),
+            1 => slot.fill(Self::Text(c.opaque(28)?)),
+            2 => slot.fill(Self::Id(u64::from_be_bytes(*c.take()?))),
+            3 => slot.fill(Self::Hash(c.take::<32>()?)),
+            4 => slot.fill(Self::Return(c.take::<32>()?)),
             value => return Err(c.unknown("Memo", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -2342,9 +2339,9 @@ impl<'a> Xdr<'a> for TimeBounds {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<16>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2375,9 +2372,9 @@ impl<'a> Xdr<'a> for LedgerBounds {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2409,15 +2406,15 @@ impl<'a> Xdr<'a> for PreconditionsV2<'a> {
     const SIZE_MIN: usize = 28;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let time_bounds = if c.flag()? { Some({ let value = TimeBounds::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let time_bounds = if c.flag()? { Some(c.keep(arena, |c, slot| TimeBounds::decode_into(c, arena, slot))?) } else { None };
         let ledger_bounds = if c.flag()? { Some(LedgerBounds::decode(c, arena)?) } else { None };
         let min_seq_num = if c.flag()? { Some(i64::from_be_bytes(*c.take()?)) } else { None };
         let run = c.take::<12>()?;
         let min_seq_age = u64::from_be_bytes(*part::<0, 8, 12>(run));
         let min_seq_ledger_gap = u32::from_be_bytes(*part::<8, 4, 12>(run));
-        let extra_signers = c.list(arena, 2, 36, |c| SignerKey::decode(c, arena))?;
-        Ok(Self { time_bounds, ledger_bounds, min_seq_num, min_seq_age, min_seq_ledger_gap, extra_signers })
+        let extra_signers = c.list(arena, 2, 36, |c, slot| SignerKey::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { time_bounds, ledger_bounds, min_seq_num, min_seq_age, min_seq_ledger_gap, extra_signers }))
     }
 
     #[inline(always)]
@@ -2474,9 +2471,9 @@ impl<'a> Xdr<'a> for PreconditionType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2513,15 +2510,15 @@ impl<'a> Xdr<'a> for Preconditions<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::None,
-            1 => Self::Time({ let value = TimeBounds::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::V2({ let value = PreconditionsV2::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::None),
+            1 => slot.fill(Self::Time(c.keep(arena, |c, slot| TimeBounds::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::V2(c.keep(arena, |c, slot| PreconditionsV2::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("Preconditions", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -2551,10 +2548,10 @@ impl<'a> Xdr<'a> for LedgerFootprint<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let read_only = c.list(arena, u32::MAX, 8, |c| LedgerKey::decode(c, arena))?;
-        let read_write = c.list(arena, u32::MAX, 8, |c| LedgerKey::decode(c, arena))?;
-        Ok(Self { read_only, read_write })
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let read_only = c.list(arena, u32::MAX, 8, |c, slot| LedgerKey::decode_into(c, arena, slot))?;
+        let read_write = c.list(arena, u32::MAX, 8, |c, slot| LedgerKey::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { read_only, read_write }))
     }
 
     #[inline(always)]
@@ -2583,13 +2580,13 @@ impl<'a> Xdr<'a> for SorobanResources<'a> {
     const SIZE_MIN: usize = 20;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let footprint = LedgerFootprint::decode(c, arena)?;
         let run = c.take::<12>()?;
         let instructions = u32::from_be_bytes(*part::<0, 4, 12>(run));
         let disk_read_bytes = u32::from_be_bytes(*part::<4, 4, 12>(run));
         let write_bytes = u32::from_be_bytes(*part::<8, 4, 12>(run));
-        Ok(Self { footprint, instructions, disk_read_bytes, write_bytes })
+        Ok(slot.fill(Self { footprint, instructions, disk_read_bytes, write_bytes }))
     }
 
     #[inline(always)]
@@ -2612,9 +2609,9 @@ impl<'a> Xdr<'a> for SorobanResourcesExtV0<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let archived_soroban_entries = c.list(arena, u32::MAX, 4, |c| c.u32())?;
-        Ok(Self { archived_soroban_entries })
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let archived_soroban_entries = c.list(arena, u32::MAX, 4, |c, slot| Ok(slot.fill(c.u32()?)))?;
+        Ok(slot.fill(Self { archived_soroban_entries }))
     }
 
     #[inline(always)]
@@ -2648,14 +2645,14 @@ impl<'a> Xdr<'a> for SorobanTransactionDataExt<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1({ let value = SorobanResourcesExtV0::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| SorobanResourcesExtV0::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("SorobanTransactionDataExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -2686,12 +2683,12 @@ impl<'a> Xdr<'a> for SorobanTransactionData<'a> {
     const SIZE_MIN: usize = 32;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let ext = SorobanTransactionDataExt::decode(c, arena)?;
         let resources = SorobanResources::decode(c, arena)?;
         let run = c.take::<8>()?;
         let resource_fee = i64::from_be_bytes(*part::<0, 8, 8>(run));
-        Ok(Self { ext, resources, resource_fee })
+        Ok(slot.fill(Self { ext, resources, resource_fee }))
     }
 
     #[inline(always)]
@@ -2732,9 +2729,9 @@ impl<'a> Xdr<'a> for TransactionV0Ext {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -2768,17 +2765,17 @@ impl<'a> Xdr<'a> for TransactionV0<'a> {
     const SIZE_MIN: usize = 60;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<44>()?;
         let source_account_ed25519 = part::<0, 32, 44>(run);
         let fee = u32::from_be_bytes(*part::<32, 4, 44>(run));
         let seq_num = i64::from_be_bytes(*part::<36, 8, 44>(run));
-        let time_bounds = if c.flag()? { Some({ let value = TimeBounds::decode(c, arena)?; c.keep(arena, value)? }) } else { None };
+        let time_bounds = if c.flag()? { Some(c.keep(arena, |c, slot| TimeBounds::decode_into(c, arena, slot))?) } else { None };
         let memo = Memo::decode(c, arena)?;
-        let operations = c.list(arena, 100, 8, |c| Spanned::<Operation>::decode(c, arena))?;
+        let operations = c.list(arena, 100, 8, |c, slot| Ok(slot.fill(Spanned::<Operation>::decode(c, arena)?)))?;
         let run = c.take::<4>()?;
         let ext = TransactionV0Ext::at(c, part::<0, 4, 4>(run))?;
-        Ok(Self { source_account_ed25519, fee, seq_num, time_bounds, memo, operations, ext })
+        Ok(slot.fill(Self { source_account_ed25519, fee, seq_num, time_bounds, memo, operations, ext }))
     }
 
     #[inline(always)]
@@ -2807,10 +2804,10 @@ impl<'a> Xdr<'a> for TransactionV0Envelope<'a> {
     const SIZE_MIN: usize = 64;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let tx = TransactionV0::decode(c, arena)?;
-        let signatures = c.list(arena, 20, 8, |c| DecoratedSignature::decode(c, arena))?;
-        Ok(Self { tx, signatures })
+        let signatures = c.list(arena, 20, 8, |c, slot| DecoratedSignature::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { tx, signatures }))
     }
 
     #[inline(always)]
@@ -2845,14 +2842,14 @@ impl<'a> Xdr<'a> for TransactionExt<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0,
-            1 => Self::V1({ let value = SorobanTransactionData::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0),
+            1 => slot.fill(Self::V1(c.keep(arena, |c, slot| SorobanTransactionData::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("TransactionExt", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -2891,16 +2888,16 @@ impl<'a> Xdr<'a> for Transaction<'a> {
     const SIZE_MIN: usize = 64;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let source_account = MuxedAccount::decode(c, arena)?;
         let run = c.take::<12>()?;
         let fee = u32::from_be_bytes(*part::<0, 4, 12>(run));
         let seq_num = i64::from_be_bytes(*part::<4, 8, 12>(run));
         let cond = Preconditions::decode(c, arena)?;
         let memo = Memo::decode(c, arena)?;
-        let operations = c.list(arena, 100, 8, |c| Spanned::<Operation>::decode(c, arena))?;
+        let operations = c.list(arena, 100, 8, |c, slot| Ok(slot.fill(Spanned::<Operation>::decode(c, arena)?)))?;
         let ext = TransactionExt::decode(c, arena)?;
-        Ok(Self { source_account, fee, seq_num, cond, memo, operations, ext })
+        Ok(slot.fill(Self { source_account, fee, seq_num, cond, memo, operations, ext }))
     }
 
     #[inline(always)]
@@ -2928,10 +2925,10 @@ impl<'a> Xdr<'a> for TransactionV1Envelope<'a> {
     const NAME: &'static str = "TransactionV1Envelope";
     const SIZE_MIN: usize = 68;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let tx = Transaction::decode(c, arena)?;
-        let signatures = c.list(arena, 20, 8, |c| DecoratedSignature::decode(c, arena))?;
-        Ok(Self { tx, signatures })
+        let signatures = c.list(arena, 20, 8, |c, slot| DecoratedSignature::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { tx, signatures }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -2962,13 +2959,13 @@ impl<'a> Xdr<'a> for FeeBumpTransactionInnerTx<'a> {
     const SIZE_MIN: usize = 72;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            2 => Self::Tx({ let value = TransactionV1Envelope::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            2 => slot.fill(Self::Tx(c.keep(arena, |c, slot| TransactionV1Envelope::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("FeeBumpTransactionInnerTx", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -3011,9 +3008,9 @@ impl<'a> Xdr<'a> for FeeBumpTransactionExt {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -3041,14 +3038,14 @@ impl<'a> Xdr<'a> for FeeBumpTransaction<'a> {
     const SIZE_MIN: usize = 120;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let fee_source = MuxedAccount::decode(c, arena)?;
         let run = c.take::<8>()?;
         let fee = i64::from_be_bytes(*part::<0, 8, 8>(run));
         let inner_tx = FeeBumpTransactionInnerTx::decode(c, arena)?;
         let run = c.take::<4>()?;
         let ext = FeeBumpTransactionExt::at(c, part::<0, 4, 4>(run))?;
-        Ok(Self { fee_source, fee, inner_tx, ext })
+        Ok(slot.fill(Self { fee_source, fee, inner_tx, ext }))
     }
 
     #[inline(always)]
@@ -3076,10 +3073,10 @@ impl<'a> Xdr<'a> for FeeBumpTransactionEnvelope<'a> {
     const SIZE_MIN: usize = 124;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let tx = FeeBumpTransaction::decode(c, arena)?;
-        let signatures = c.list(arena, 20, 8, |c| DecoratedSignature::decode(c, arena))?;
-        Ok(Self { tx, signatures })
+        let signatures = c.list(arena, 20, 8, |c, slot| DecoratedSignature::decode_into(c, arena, slot))?;
+        Ok(slot.fill(Self { tx, signatures }))
     }
 
     #[inline(always)]
@@ -3116,15 +3113,15 @@ impl<'a> Xdr<'a> for TransactionEnvelope<'a> {
     const NAME: &'static str = "TransactionEnvelope";
     const SIZE_MIN: usize = 68;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::TxV0({ let value = TransactionV0Envelope::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::Tx({ let value = TransactionV1Envelope::decode(c, arena)?; c.keep(arena, value)? }),
-            5 => Self::TxFeeBump({ let value = FeeBumpTransactionEnvelope::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::TxV0(c.keep(arena, |c, slot| TransactionV0Envelope::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::Tx(c.keep(arena, |c, slot| TransactionV1Envelope::decode_into(c, arena, slot))?)),
+            5 => slot.fill(Self::TxFeeBump(c.keep(arena, |c, slot| FeeBumpTransactionEnvelope::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("TransactionEnvelope", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -3182,9 +3179,9 @@ impl<'a> Xdr<'a> for ClaimAtomType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -3216,7 +3213,7 @@ impl<'a> Xdr<'a> for ClaimOfferAtomV0<'a> {
     const SIZE_MIN: usize = 64;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<40>()?;
         let seller_ed25519 = part::<0, 32, 40>(run);
         let offer_id = i64::from_be_bytes(*part::<32, 8, 40>(run));
@@ -3226,7 +3223,7 @@ impl<'a> Xdr<'a> for ClaimOfferAtomV0<'a> {
         let asset_bought = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let amount_bought = i64::from_be_bytes(*part::<0, 8, 8>(run));
-        Ok(Self { seller_ed25519, offer_id, asset_sold, amount_sold, asset_bought, amount_bought })
+        Ok(slot.fill(Self { seller_ed25519, offer_id, asset_sold, amount_sold, asset_bought, amount_bought }))
     }
 
     #[inline(always)]
@@ -3262,7 +3259,7 @@ impl<'a> Xdr<'a> for ClaimOfferAtom<'a> {
     const SIZE_MIN: usize = 68;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<44>()?;
         let seller_id = PublicKey::at(c, part::<0, 36, 44>(run))?;
         let offer_id = i64::from_be_bytes(*part::<36, 8, 44>(run));
@@ -3272,7 +3269,7 @@ impl<'a> Xdr<'a> for ClaimOfferAtom<'a> {
         let asset_bought = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let amount_bought = i64::from_be_bytes(*part::<0, 8, 8>(run));
-        Ok(Self { seller_id, offer_id, asset_sold, amount_sold, asset_bought, amount_bought })
+        Ok(slot.fill(Self { seller_id, offer_id, asset_sold, amount_sold, asset_bought, amount_bought }))
     }
 
     #[inline(always)]
@@ -3307,7 +3304,7 @@ impl<'a> Xdr<'a> for ClaimLiquidityAtom<'a> {
     const SIZE_MIN: usize = 56;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
         let liquidity_pool_id = part::<0, 32, 32>(run);
         let asset_sold = Asset::decode(c, arena)?;
@@ -3316,7 +3313,7 @@ impl<'a> Xdr<'a> for ClaimLiquidityAtom<'a> {
         let asset_bought = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let amount_bought = i64::from_be_bytes(*part::<0, 8, 8>(run));
-        Ok(Self { liquidity_pool_id, asset_sold, amount_sold, asset_bought, amount_bought })
+        Ok(slot.fill(Self { liquidity_pool_id, asset_sold, amount_sold, asset_bought, amount_bought }))
     }
 
     #[inline(always)]
@@ -3356,15 +3353,15 @@ impl<'a> Xdr<'a> for ClaimAtom<'a> {
     const NAME: &'static str = "ClaimAtom";
     const SIZE_MIN: usize = 60;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::V0({ let value = ClaimOfferAtomV0::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::OrderBook({ let value = ClaimOfferAtom::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::LiquidityPool({ let value = ClaimLiquidityAtom::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::V0(c.keep(arena, |c, slot| ClaimOfferAtomV0::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::OrderBook(c.keep(arena, |c, slot| ClaimOfferAtom::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::LiquidityPool(c.keep(arena, |c, slot| ClaimLiquidityAtom::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("ClaimAtom", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -3430,9 +3427,9 @@ impl<'a> Xdr<'a> for CreateAccountResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -3475,18 +3472,17 @@ impl<'a> Xdr<'a> for CreateAccountResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::Malformed,
-            -2 => Self::Underfunded,
-            -3 => Self::LowReserve,
-            -4 => Self::AlreadyExist,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::Underfunded),
+            -3 => slot.fill(Self::LowReserve),
+            -4 => slot.fill(Self::AlreadyExist),
             value => return Err(c.unknown("CreateAccountResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -3575,9 +3571,9 @@ impl<'a> Xdr<'a> for PaymentResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -3635,23 +3631,22 @@ impl<'a> Xdr<'a> for PaymentResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::Malformed,
-            -2 => Self::Underfunded,
-            -3 => Self::SrcNoTrust,
-            -4 => Self::SrcNotAuthorized,
-            -5 => Self::NoDestination,
-            -6 => Self::NoTrust,
-            -7 => Self::NotAuthorized,
-            -8 => Self::LineFull,
-            -9 => Self::NoIssuer,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::Underfunded),
+            -3 => slot.fill(Self::SrcNoTrust),
+            -4 => slot.fill(Self::SrcNotAuthorized),
+            -5 => slot.fill(Self::NoDestination),
+            -6 => slot.fill(Self::NoTrust),
+            -7 => slot.fill(Self::NotAuthorized),
+            -8 => slot.fill(Self::LineFull),
+            -9 => slot.fill(Self::NoIssuer),
             value => return Err(c.unknown("PaymentResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -3757,9 +3752,9 @@ impl<'a> Xdr<'a> for PathPaymentStrictReceiveResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -3784,13 +3779,13 @@ impl<'a> Xdr<'a> for SimplePaymentResult<'a> {
     const NAME: &'static str = "SimplePaymentResult";
     const SIZE_MIN: usize = 48;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
         let destination = PublicKey::at(c, part::<0, 36, 36>(run))?;
         let asset = Asset::decode(c, arena)?;
         let run = c.take::<8>()?;
         let amount = i64::from_be_bytes(*part::<0, 8, 8>(run));
-        Ok(Self { destination, asset, amount })
+        Ok(slot.fill(Self { destination, asset, amount }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -3816,10 +3811,10 @@ impl<'a> Xdr<'a> for PathPaymentStrictReceiveResultSuccess<'a> {
     const SIZE_MIN: usize = 52;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let offers = c.list(arena, u32::MAX, 60, |c| ClaimAtom::decode(c, arena))?;
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let offers = c.list(arena, u32::MAX, 60, |c, slot| ClaimAtom::decode_into(c, arena, slot))?;
         let last = SimplePaymentResult::decode(c, arena)?;
-        Ok(Self { offers, last })
+        Ok(slot.fill(Self { offers, last }))
     }
 
     #[inline(always)]
@@ -3887,25 +3882,25 @@ impl<'a> Xdr<'a> for PathPaymentStrictReceiveResult<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success({ let value = PathPaymentStrictReceiveResultSuccess::decode(c, arena)?; c.keep(arena, value)? }),
-            -1 => Self::Malformed,
-            -2 => Self::Underfunded,
-            -3 => Self::SrcNoTrust,
-            -4 => Self::SrcNotAuthorized,
-            -5 => Self::NoDestination,
-            -6 => Self::NoTrust,
-            -7 => Self::NotAuthorized,
-            -8 => Self::LineFull,
-            -9 => Self::NoIssuer({ let value = Asset::decode(c, arena)?; c.keep(arena, value)? }),
-            -10 => Self::TooFewOffers,
-            -11 => Self::OfferCrossSelf,
-            -12 => Self::OverSendmax,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success(c.keep(arena, |c, slot| PathPaymentStrictReceiveResultSuccess::decode_into(c, arena, slot))?)),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::Underfunded),
+            -3 => slot.fill(Self::SrcNoTrust),
+            -4 => slot.fill(Self::SrcNotAuthorized),
+            -5 => slot.fill(Self::NoDestination),
+            -6 => slot.fill(Self::NoTrust),
+            -7 => slot.fill(Self::NotAuthorized),
+            -8 => slot.fill(Self::LineFull),
+            -9 => slot.fill(Self::NoIssuer(c.keep(arena, |c, slot| Asset::decode_into(c, arena, slot))?)),
+            -10 => slot.fill(Self::TooFewOffers),
+            -11 => slot.fill(Self::OfferCrossSelf),
+            -12 => slot.fill(Self::OverSendmax),
             value => return Err(c.unknown("PathPaymentStrictReceiveResult", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -4014,9 +4009,9 @@ impl<'a> Xdr<'a> for PathPaymentStrictSendResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -4040,10 +4035,10 @@ impl<'a> Xdr<'a> for PathPaymentStrictSendResultSuccess<'a> {
     const SIZE_MIN: usize = 52;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let offers = c.list(arena, u32::MAX, 60, |c| ClaimAtom::decode(c, arena))?;
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let offers = c.list(arena, u32::MAX, 60, |c, slot| ClaimAtom::decode_into(c, arena, slot))?;
         let last = SimplePaymentResult::decode(c, arena)?;
-        Ok(Self { offers, last })
+        Ok(slot.fill(Self { offers, last }))
     }
 
     #[inline(always)]
@@ -4111,25 +4106,25 @@ impl<'a> Xdr<'a> for PathPaymentStrictSendResult<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success({ let value = PathPaymentStrictSendResultSuccess::decode(c, arena)?; c.keep(arena, value)? }),
-            -1 => Self::Malformed,
-            -2 => Self::Underfunded,
-            -3 => Self::SrcNoTrust,
-            -4 => Self::SrcNotAuthorized,
-            -5 => Self::NoDestination,
-            -6 => Self::NoTrust,
-            -7 => Self::NotAuthorized,
-            -8 => Self::LineFull,
-            -9 => Self::NoIssuer({ let value = Asset::decode(c, arena)?; c.keep(arena, value)? }),
-            -10 => Self::TooFewOffers,
-            -11 => Self::OfferCrossSelf,
-            -12 => Self::UnderDestmin,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success(c.keep(arena, |c, slot| PathPaymentStrictSendResultSuccess::decode_into(c, arena, slot))?)),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::Underfunded),
+            -3 => slot.fill(Self::SrcNoTrust),
+            -4 => slot.fill(Self::SrcNotAuthorized),
+            -5 => slot.fill(Self::NoDestination),
+            -6 => slot.fill(Self::NoTrust),
+            -7 => slot.fill(Self::NotAuthorized),
+            -8 => slot.fill(Self::LineFull),
+            -9 => slot.fill(Self::NoIssuer(c.keep(arena, |c, slot| Asset::decode_into(c, arena, slot))?)),
+            -10 => slot.fill(Self::TooFewOffers),
+            -11 => slot.fill(Self::OfferCrossSelf),
+            -12 => slot.fill(Self::UnderDestmin),
             value => return Err(c.unknown("PathPaymentStrictSendResult", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -4238,9 +4233,9 @@ impl<'a> Xdr<'a> for ManageSellOfferResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -4293,9 +4288,9 @@ impl<'a> Xdr<'a> for ManageOfferEffect {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -4332,15 +4327,15 @@ impl<'a> Xdr<'a> for ManageOfferSuccessResultOffer<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Created({ let value = OfferEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            1 => Self::Updated({ let value = OfferEntry::decode(c, arena)?; c.keep(arena, value)? }),
-            2 => Self::Deleted,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Created(c.keep(arena, |c, slot| OfferEntry::decode_into(c, arena, slot))?)),
+            1 => slot.fill(Self::Updated(c.keep(arena, |c, slot| OfferEntry::decode_into(c, arena, slot))?)),
+            2 => slot.fill(Self::Deleted),
             value => return Err(c.unknown("ManageOfferSuccessResultOffer", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -4369,10 +4364,10 @@ impl<'a> Xdr<'a> for ManageOfferSuccessResult<'a> {
     const NAME: &'static str = "ManageOfferSuccessResult";
     const SIZE_MIN: usize = 8;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
-        let offers_claimed = c.list(arena, u32::MAX, 60, |c| ClaimAtom::decode(c, arena))?;
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
+        let offers_claimed = c.list(arena, u32::MAX, 60, |c, slot| ClaimAtom::decode_into(c, arena, slot))?;
         let offer = ManageOfferSuccessResultOffer::decode(c, arena)?;
-        Ok(Self { offers_claimed, offer })
+        Ok(slot.fill(Self { offers_claimed, offer }))
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -4438,25 +4433,25 @@ impl<'a> Xdr<'a> for ManageSellOfferResult<'a> {
     const NAME: &'static str = "ManageSellOfferResult";
     const SIZE_MIN: usize = 4;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success({ let value = ManageOfferSuccessResult::decode(c, arena)?; c.keep(arena, value)? }),
-            -1 => Self::Malformed,
-            -2 => Self::SellNoTrust,
-            -3 => Self::BuyNoTrust,
-            -4 => Self::SellNotAuthorized,
-            -5 => Self::BuyNotAuthorized,
-            -6 => Self::LineFull,
-            -7 => Self::Underfunded,
-            -8 => Self::CrossSelf,
-            -9 => Self::SellNoIssuer,
-            -10 => Self::BuyNoIssuer,
-            -11 => Self::NotFound,
-            -12 => Self::LowReserve,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success(c.keep(arena, |c, slot| ManageOfferSuccessResult::decode_into(c, arena, slot))?)),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::SellNoTrust),
+            -3 => slot.fill(Self::BuyNoTrust),
+            -4 => slot.fill(Self::SellNotAuthorized),
+            -5 => slot.fill(Self::BuyNotAuthorized),
+            -6 => slot.fill(Self::LineFull),
+            -7 => slot.fill(Self::Underfunded),
+            -8 => slot.fill(Self::CrossSelf),
+            -9 => slot.fill(Self::SellNoIssuer),
+            -10 => slot.fill(Self::BuyNoIssuer),
+            -11 => slot.fill(Self::NotFound),
+            -12 => slot.fill(Self::LowReserve),
             value => return Err(c.unknown("ManageSellOfferResult", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -4564,9 +4559,9 @@ impl<'a> Xdr<'a> for ManageBuyOfferResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -4633,25 +4628,25 @@ impl<'a> Xdr<'a> for ManageBuyOfferResult<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success({ let value = ManageOfferSuccessResult::decode(c, arena)?; c.keep(arena, value)? }),
-            -1 => Self::Malformed,
-            -2 => Self::SellNoTrust,
-            -3 => Self::BuyNoTrust,
-            -4 => Self::SellNotAuthorized,
-            -5 => Self::BuyNotAuthorized,
-            -6 => Self::LineFull,
-            -7 => Self::Underfunded,
-            -8 => Self::CrossSelf,
-            -9 => Self::SellNoIssuer,
-            -10 => Self::BuyNoIssuer,
-            -11 => Self::NotFound,
-            -12 => Self::LowReserve,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success(c.keep(arena, |c, slot| ManageOfferSuccessResult::decode_into(c, arena, slot))?)),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::SellNoTrust),
+            -3 => slot.fill(Self::BuyNoTrust),
+            -4 => slot.fill(Self::SellNotAuthorized),
+            -5 => slot.fill(Self::BuyNotAuthorized),
+            -6 => slot.fill(Self::LineFull),
+            -7 => slot.fill(Self::Underfunded),
+            -8 => slot.fill(Self::CrossSelf),
+            -9 => slot.fill(Self::SellNoIssuer),
+            -10 => slot.fill(Self::BuyNoIssuer),
+            -11 => slot.fill(Self::NotFound),
+            -12 => slot.fill(Self::LowReserve),
             value => return Err(c.unknown("ManageBuyOfferResult", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -4752,9 +4747,9 @@ impl<'a> Xdr<'a> for SetOptionsResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -4815,24 +4810,23 @@ impl<'a> Xdr<'a> for SetOptionsResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::LowReserve,
-            -2 => Self::TooManySigners,
-            -3 => Self::BadFlags,
-            -4 => Self::InvalidInflation,
-            -5 => Self::CantChange,
-            -6 => Self::UnknownFlag,
-            -7 => Self::ThresholdOutOfRange,
-            -8 => Self::BadSigner,
-            -9 => Self::InvalidHomeDomain,
-            -10 => Self::AuthRevocableRequired,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::LowReserve),
+            -2 => slot.fill(Self::TooManySigners),
+            -3 => slot.fill(Self::BadFlags),
+            -4 => slot.fill(Self::InvalidInflation),
+            -5 => slot.fill(Self::CantChange),
+            -6 => slot.fill(Self::UnknownFlag),
+            -7 => slot.fill(Self::ThresholdOutOfRange),
+            -8 => slot.fill(Self::BadSigner),
+            -9 => slot.fill(Self::InvalidHomeDomain),
+            -10 => slot.fill(Self::AuthRevocableRequired),
             value => return Err(c.unknown("SetOptionsResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -4923,9 +4917,9 @@ impl<'a> Xdr<'a> for ChangeTrustResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -4980,22 +4974,21 @@ impl<'a> Xdr<'a> for ChangeTrustResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::Malformed,
-            -2 => Self::NoIssuer,
-            -3 => Self::InvalidLimit,
-            -4 => Self::LowReserve,
-            -5 => Self::SelfNotAllowed,
-            -6 => Self::TrustLineMissing,
-            -7 => Self::CannotDelete,
-            -8 => Self::NotAuthMaintainLiabilities,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::NoIssuer),
+            -3 => slot.fill(Self::InvalidLimit),
+            -4 => slot.fill(Self::LowReserve),
+            -5 => slot.fill(Self::SelfNotAllowed),
+            -6 => slot.fill(Self::TrustLineMissing),
+            -7 => slot.fill(Self::CannotDelete),
+            -8 => slot.fill(Self::NotAuthMaintainLiabilities),
             value => return Err(c.unknown("ChangeTrustResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -5076,9 +5069,9 @@ impl<'a> Xdr<'a> for AllowTrustResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -5127,20 +5120,19 @@ impl<'a> Xdr<'a> for AllowTrustResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::Malformed,
-            -2 => Self::NoTrustLine,
-            -3 => Self::TrustNotRequired,
-            -4 => Self::CantRevoke,
-            -5 => Self::SelfNotAllowed,
-            -6 => Self::LowReserve,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::NoTrustLine),
+            -3 => slot.fill(Self::TrustNotRequired),
+            -4 => slot.fill(Self::CantRevoke),
+            -5 => slot.fill(Self::SelfNotAllowed),
+            -6 => slot.fill(Self::LowReserve),
             value => return Err(c.unknown("AllowTrustResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -5223,9 +5215,9 @@ impl<'a> Xdr<'a> for AccountMergeResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -5277,21 +5269,20 @@ impl<'a> Xdr<'a> for AccountMergeResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success(i64::from_be_bytes(*c.take()?)),
-            -1 => Self::Malformed,
-            -2 => Self::NoAccount,
-            -3 => Self::ImmutableSet,
-            -4 => Self::HasSubEntries,
-            -5 => Self::SeqnumTooFar,
-            -6 => Self::DestFull,
-            -7 => Self::IsSponsor,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success(i64::from_be_bytes(*c.take()?))),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::NoAccount),
+            -3 => slot.fill(Self::ImmutableSet),
+            -4 => slot.fill(Self::HasSubEntries),
+            -5 => slot.fill(Self::SeqnumTooFar),
+            -6 => slot.fill(Self::DestFull),
+            -7 => slot.fill(Self::IsSponsor),
             value => return Err(c.unknown("AccountMergeResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -5351,9 +5342,9 @@ impl<'a> Xdr<'a> for InflationResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -5384,9 +5375,9 @@ impl<'a> Xdr<'a> for InflationPayout<'a> {
     const SIZE_MIN: usize = 44;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<44>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -5420,14 +5411,14 @@ impl<'a> Xdr<'a> for InflationResult<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success({ let value = c.list(arena, u32::MAX, 44, |c| InflationPayout::decode(c, arena))?; c.keep(arena, value)? }),
-            -1 => Self::NotTime,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 44, |c, slot| InflationPayout::decode_into(c, arena, slot))?)))?)),
+            -1 => slot.fill(Self::NotTime),
             value => return Err(c.unknown("InflationResult", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -5493,9 +5484,9 @@ impl<'a> Xdr<'a> for ManageDataResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -5538,18 +5529,17 @@ impl<'a> Xdr<'a> for ManageDataResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::NotSupportedYet,
-            -2 => Self::NameNotFound,
-            -3 => Self::LowReserve,
-            -4 => Self::InvalidName,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::NotSupportedYet),
+            -2 => slot.fill(Self::NameNotFound),
+            -3 => slot.fill(Self::LowReserve),
+            -4 => slot.fill(Self::InvalidName),
             value => return Err(c.unknown("ManageDataResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -5606,9 +5596,9 @@ impl<'a> Xdr<'a> for BumpSequenceResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -5642,15 +5632,14 @@ impl<'a> Xdr<'a> for BumpSequenceResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::BadSeq,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::BadSeq),
             value => return Err(c.unknown("BumpSequenceResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -5720,9 +5709,9 @@ impl<'a> Xdr<'a> for CreateClaimableBalanceResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -5768,18 +5757,18 @@ impl<'a> Xdr<'a> for CreateClaimableBalanceResult<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success({ let value = ClaimableBalanceId::decode(c, arena)?; c.keep(arena, value)? }),
-            -1 => Self::Malformed,
-            -2 => Self::LowReserve,
-            -3 => Self::NoTrust,
-            -4 => Self::NotAuthorized,
-            -5 => Self::Underfunded,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success(c.keep(arena, |c, slot| ClaimableBalanceId::decode_into(c, arena, slot))?)),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::LowReserve),
+            -3 => slot.fill(Self::NoTrust),
+            -4 => slot.fill(Self::NotAuthorized),
+            -5 => slot.fill(Self::Underfunded),
             value => return Err(c.unknown("CreateClaimableBalanceResult", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -5857,9 +5846,9 @@ impl<'a> Xdr<'a> for ClaimClaimableBalanceResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -5908,20 +5897,19 @@ impl<'a> Xdr<'a> for ClaimClaimableBalanceResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::DoesNotExist,
-            -2 => Self::CannotClaim,
-            -3 => Self::LineFull,
-            -4 => Self::NoTrust,
-            -5 => Self::NotAuthorized,
-            -6 => Self::TrustlineFrozen,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::DoesNotExist),
+            -2 => slot.fill(Self::CannotClaim),
+            -3 => slot.fill(Self::LineFull),
+            -4 => slot.fill(Self::NoTrust),
+            -5 => slot.fill(Self::NotAuthorized),
+            -6 => slot.fill(Self::TrustlineFrozen),
             value => return Err(c.unknown("ClaimClaimableBalanceResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -5988,9 +5976,9 @@ impl<'a> Xdr<'a> for BeginSponsoringFutureReservesResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -6030,17 +6018,16 @@ impl<'a> Xdr<'a> for BeginSponsoringFutureReservesResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::Malformed,
-            -2 => Self::AlreadySponsored,
-            -3 => Self::Recursive,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::AlreadySponsored),
+            -3 => slot.fill(Self::Recursive),
             value => return Err(c.unknown("BeginSponsoringFutureReservesResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -6096,9 +6083,9 @@ impl<'a> Xdr<'a> for EndSponsoringFutureReservesResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -6132,15 +6119,14 @@ impl<'a> Xdr<'a> for EndSponsoringFutureReservesResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::NotSponsored,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::NotSponsored),
             value => return Err(c.unknown("EndSponsoringFutureReservesResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -6210,9 +6196,9 @@ impl<'a> Xdr<'a> for RevokeSponsorshipResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -6258,19 +6244,18 @@ impl<'a> Xdr<'a> for RevokeSponsorshipResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::DoesNotExist,
-            -2 => Self::NotSponsor,
-            -3 => Self::LowReserve,
-            -4 => Self::OnlyTransferable,
-            -5 => Self::Malformed,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::DoesNotExist),
+            -2 => slot.fill(Self::NotSponsor),
+            -3 => slot.fill(Self::LowReserve),
+            -4 => slot.fill(Self::OnlyTransferable),
+            -5 => slot.fill(Self::Malformed),
             value => return Err(c.unknown("RevokeSponsorshipResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -6340,9 +6325,9 @@ impl<'a> Xdr<'a> for ClawbackResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -6385,18 +6370,17 @@ impl<'a> Xdr<'a> for ClawbackResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::Malformed,
-            -2 => Self::NotClawbackEnabled,
-            -3 => Self::NoTrust,
-            -4 => Self::Underfunded,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::NotClawbackEnabled),
+            -3 => slot.fill(Self::NoTrust),
+            -4 => slot.fill(Self::Underfunded),
             value => return Err(c.unknown("ClawbackResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -6461,9 +6445,9 @@ impl<'a> Xdr<'a> for ClawbackClaimableBalanceResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -6503,17 +6487,16 @@ impl<'a> Xdr<'a> for ClawbackClaimableBalanceResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::DoesNotExist,
-            -2 => Self::NotIssuer,
-            -3 => Self::NotClawbackEnabled,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::DoesNotExist),
+            -2 => slot.fill(Self::NotIssuer),
+            -3 => slot.fill(Self::NotClawbackEnabled),
             value => return Err(c.unknown("ClawbackClaimableBalanceResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -6585,9 +6568,9 @@ impl<'a> Xdr<'a> for SetTrustLineFlagsResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -6633,19 +6616,18 @@ impl<'a> Xdr<'a> for SetTrustLineFlagsResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::Malformed,
-            -2 => Self::NoTrustLine,
-            -3 => Self::CantRevoke,
-            -4 => Self::InvalidState,
-            -5 => Self::LowReserve,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::NoTrustLine),
+            -3 => slot.fill(Self::CantRevoke),
+            -4 => slot.fill(Self::InvalidState),
+            -5 => slot.fill(Self::LowReserve),
             value => return Err(c.unknown("SetTrustLineFlagsResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -6731,9 +6713,9 @@ impl<'a> Xdr<'a> for LiquidityPoolDepositResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -6788,22 +6770,21 @@ impl<'a> Xdr<'a> for LiquidityPoolDepositResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::Malformed,
-            -2 => Self::NoTrust,
-            -3 => Self::NotAuthorized,
-            -4 => Self::Underfunded,
-            -5 => Self::LineFull,
-            -6 => Self::BadPrice,
-            -7 => Self::PoolFull,
-            -8 => Self::TrustlineFrozen,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::NoTrust),
+            -3 => slot.fill(Self::NotAuthorized),
+            -4 => slot.fill(Self::Underfunded),
+            -5 => slot.fill(Self::LineFull),
+            -6 => slot.fill(Self::BadPrice),
+            -7 => slot.fill(Self::PoolFull),
+            -8 => slot.fill(Self::TrustlineFrozen),
             value => return Err(c.unknown("LiquidityPoolDepositResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -6884,9 +6865,9 @@ impl<'a> Xdr<'a> for LiquidityPoolWithdrawResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -6935,20 +6916,19 @@ impl<'a> Xdr<'a> for LiquidityPoolWithdrawResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::Malformed,
-            -2 => Self::NoTrust,
-            -3 => Self::Underfunded,
-            -4 => Self::LineFull,
-            -5 => Self::UnderMinimum,
-            -6 => Self::TrustlineFrozen,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::NoTrust),
+            -3 => slot.fill(Self::Underfunded),
+            -4 => slot.fill(Self::LineFull),
+            -5 => slot.fill(Self::UnderMinimum),
+            -6 => slot.fill(Self::TrustlineFrozen),
             value => return Err(c.unknown("LiquidityPoolWithdrawResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -7023,9 +7003,9 @@ impl<'a> Xdr<'a> for InvokeHostFunctionResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -7071,19 +7051,18 @@ impl<'a> Xdr<'a> for InvokeHostFunctionResult<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success(c.take::<32>()?),
-            -1 => Self::Malformed,
-            -2 => Self::Trapped,
-            -3 => Self::ResourceLimitExceeded,
-            -4 => Self::EntryArchived,
-            -5 => Self::InsufficientRefundableFee,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success(c.take::<32>()?)),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::Trapped),
+            -3 => slot.fill(Self::ResourceLimitExceeded),
+            -4 => slot.fill(Self::EntryArchived),
+            -5 => slot.fill(Self::InsufficientRefundableFee),
             value => return Err(c.unknown("InvokeHostFunctionResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -7149,9 +7128,9 @@ impl<'a> Xdr<'a> for ExtendFootprintTtlResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -7191,17 +7170,16 @@ impl<'a> Xdr<'a> for ExtendFootprintTtlResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::Malformed,
-            -2 => Self::ResourceLimitExceeded,
-            -3 => Self::InsufficientRefundableFee,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::ResourceLimitExceeded),
+            -3 => slot.fill(Self::InsufficientRefundableFee),
             value => return Err(c.unknown("ExtendFootprintTTLResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -7265,9 +7243,9 @@ impl<'a> Xdr<'a> for RestoreFootprintResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -7307,17 +7285,16 @@ impl<'a> Xdr<'a> for RestoreFootprintResult {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Success,
-            -1 => Self::Malformed,
-            -2 => Self::ResourceLimitExceeded,
-            -3 => Self::InsufficientRefundableFee,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Success),
+            -1 => slot.fill(Self::Malformed),
+            -2 => slot.fill(Self::ResourceLimitExceeded),
+            -3 => slot.fill(Self::InsufficientRefundableFee),
             value => return Err(c.unknown("RestoreFootprintResult", head, value)),
         };
-        let _ = arena;
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -7393,9 +7370,9 @@ impl<'a> Xdr<'a> for OperationResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -7504,39 +7481,39 @@ impl<'a> Xdr<'a> for OperationResultTr<'a> {
     const SIZE_MIN: usize = 8;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::CreateAccount(CreateAccountResult::decode(c, arena)?),
-            1 => Self::Payment(PaymentResult::decode(c, arena)?),
-            2 => Self::PathPaymentStrictReceive({ let value = PathPaymentStrictReceiveResult::decode(c, arena)?; c.keep(arena, value)? }),
-            3 => Self::ManageSellOffer({ let value = ManageSellOfferResult::decode(c, arena)?; c.keep(arena, value)? }),
-            4 => Self::CreatePassiveSellOffer({ let value = ManageSellOfferResult::decode(c, arena)?; c.keep(arena, value)? }),
-            5 => Self::SetOptions(SetOptionsResult::decode(c, arena)?),
-            6 => Self::ChangeTrust(ChangeTrustResult::decode(c, arena)?),
-            7 => Self::AllowTrust(AllowTrustResult::decode(c, arena)?),
-            8 => Self::AccountMerge({ let value = AccountMergeResult::decode(c, arena)?; c.keep(arena, value)? }),
-            9 => Self::Inflation({ let value = InflationResult::decode(c, arena)?; c.keep(arena, value)? }),
-            10 => Self::ManageData(ManageDataResult::decode(c, arena)?),
-            11 => Self::BumpSequence(BumpSequenceResult::decode(c, arena)?),
-            12 => Self::ManageBuyOffer({ let value = ManageBuyOfferResult::decode(c, arena)?; c.keep(arena, value)? }),
-            13 => Self::PathPaymentStrictSend({ let value = PathPaymentStrictSendResult::decode(c, arena)?; c.keep(arena, value)? }),
-            14 => Self::CreateClaimableBalance({ let value = CreateClaimableBalanceResult::decode(c, arena)?; c.keep(arena, value)? }),
-            15 => Self::ClaimClaimableBalance(ClaimClaimableBalanceResult::decode(c, arena)?),
-            16 => Self::BeginSponsoringFutureReserves(BeginSponsoringFutureReservesResult::decode(c, arena)?),
-            17 => Self::EndSponsoringFutureReserves(EndSponsoringFutureReservesResult::decode(c, arena)?),
-            18 => Self::RevokeSponsorship(RevokeSponsorshipResult::decode(c, arena)?),
-            19 => Self::Clawback(ClawbackResult::decode(c, arena)?),
-            20 => Self::ClawbackClaimableBalance(ClawbackClaimableBalanceResult::decode(c, arena)?),
-            21 => Self::SetTrustLineFlags(SetTrustLineFlagsResult::decode(c, arena)?),
-            22 => Self::LiquidityPoolDeposit(LiquidityPoolDepositResult::decode(c, arena)?),
-            23 => Self::LiquidityPoolWithdraw(LiquidityPoolWithdrawResult::decode(c, arena)?),
-            24 => Self::InvokeHostFunction({ let value = InvokeHostFunctionResult::decode(c, arena)?; c.keep(arena, value)? }),
-            25 => Self::ExtendFootprintTtl(ExtendFootprintTtlResult::decode(c, arena)?),
-            26 => Self::RestoreFootprint(RestoreFootprintResult::decode(c, arena)?),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::CreateAccount(CreateAccountResult::decode(c, arena)?)),
+            1 => slot.fill(Self::Payment(PaymentResult::decode(c, arena)?)),
+            2 => slot.fill(Self::PathPaymentStrictReceive(c.keep(arena, |c, slot| PathPaymentStrictReceiveResult::decode_into(c, arena, slot))?)),
+            3 => slot.fill(Self::ManageSellOffer(c.keep(arena, |c, slot| ManageSellOfferResult::decode_into(c, arena, slot))?)),
+            4 => slot.fill(Self::CreatePassiveSellOffer(c.keep(arena, |c, slot| ManageSellOfferResult::decode_into(c, arena, slot))?)),
+            5 => slot.fill(Self::SetOptions(SetOptionsResult::decode(c, arena)?)),
+            6 => slot.fill(Self::ChangeTrust(ChangeTrustResult::decode(c, arena)?)),
+            7 => slot.fill(Self::AllowTrust(AllowTrustResult::decode(c, arena)?)),
+            8 => slot.fill(Self::AccountMerge(c.keep(arena, |c, slot| AccountMergeResult::decode_into(c, arena, slot))?)),
+            9 => slot.fill(Self::Inflation(c.keep(arena, |c, slot| InflationResult::decode_into(c, arena, slot))?)),
+            10 => slot.fill(Self::ManageData(ManageDataResult::decode(c, arena)?)),
+            11 => slot.fill(Self::BumpSequence(BumpSequenceResult::decode(c, arena)?)),
+            12 => slot.fill(Self::ManageBuyOffer(c.keep(arena, |c, slot| ManageBuyOfferResult::decode_into(c, arena, slot))?)),
+            13 => slot.fill(Self::PathPaymentStrictSend(c.keep(arena, |c, slot| PathPaymentStrictSendResult::decode_into(c, arena, slot))?)),
+            14 => slot.fill(Self::CreateClaimableBalance(c.keep(arena, |c, slot| CreateClaimableBalanceResult::decode_into(c, arena, slot))?)),
+            15 => slot.fill(Self::ClaimClaimableBalance(ClaimClaimableBalanceResult::decode(c, arena)?)),
+            16 => slot.fill(Self::BeginSponsoringFutureReserves(BeginSponsoringFutureReservesResult::decode(c, arena)?)),
+            17 => slot.fill(Self::EndSponsoringFutureReserves(EndSponsoringFutureReservesResult::decode(c, arena)?)),
+            18 => slot.fill(Self::RevokeSponsorship(RevokeSponsorshipResult::decode(c, arena)?)),
+            19 => slot.fill(Self::Clawback(ClawbackResult::decode(c, arena)?)),
+            20 => slot.fill(Self::ClawbackClaimableBalance(ClawbackClaimableBalanceResult::decode(c, arena)?)),
+            21 => slot.fill(Self::SetTrustLineFlags(SetTrustLineFlagsResult::decode(c, arena)?)),
+            22 => slot.fill(Self::LiquidityPoolDeposit(LiquidityPoolDepositResult::decode(c, arena)?)),
+            23 => slot.fill(Self::LiquidityPoolWithdraw(LiquidityPoolWithdrawResult::decode(c, arena)?)),
+            24 => slot.fill(Self::InvokeHostFunction(c.keep(arena, |c, slot| InvokeHostFunctionResult::decode_into(c, arena, slot))?)),
+            25 => slot.fill(Self::ExtendFootprintTtl(ExtendFootprintTtlResult::decode(c, arena)?)),
+            26 => slot.fill(Self::RestoreFootprint(RestoreFootprintResult::decode(c, arena)?)),
             value => return Err(c.unknown("OperationResultTr", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -7614,19 +7591,19 @@ impl<'a> Xdr<'a> for OperationResult<'a> {
     const NAME: &'static str = "OperationResult";
     const SIZE_MIN: usize = 4;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::OpInner({ let value = OperationResultTr::decode(c, arena)?; c.keep(arena, value)? }),
-            -1 => Self::OpBadAuth,
-            -2 => Self::OpNoAccount,
-            -3 => Self::OpNotSupported,
-            -4 => Self::OpTooManySubentries,
-            -5 => Self::OpExceededWorkLimit,
-            -6 => Self::OpTooManySponsoring,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::OpInner(c.keep(arena, |c, slot| OperationResultTr::decode_into(c, arena, slot))?)),
+            -1 => slot.fill(Self::OpBadAuth),
+            -2 => slot.fill(Self::OpNoAccount),
+            -3 => slot.fill(Self::OpNotSupported),
+            -4 => slot.fill(Self::OpTooManySubentries),
+            -5 => slot.fill(Self::OpExceededWorkLimit),
+            -6 => slot.fill(Self::OpTooManySponsoring),
             value => return Err(c.unknown("OperationResult", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -7756,9 +7733,9 @@ impl<'a> Xdr<'a> for TransactionResultCode {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -7840,30 +7817,30 @@ impl<'a> Xdr<'a> for InnerTransactionResultResult<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::TxSuccess({ let value = c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?; c.keep(arena, value)? }),
-            -1 => Self::TxFailed({ let value = c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?; c.keep(arena, value)? }),
-            -2 => Self::TxTooEarly,
-            -3 => Self::TxTooLate,
-            -4 => Self::TxMissingOperation,
-            -5 => Self::TxBadSeq,
-            -6 => Self::TxBadAuth,
-            -7 => Self::TxInsufficientBalance,
-            -8 => Self::TxNoAccount,
-            -9 => Self::TxInsufficientFee,
-            -10 => Self::TxBadAuthExtra,
-            -11 => Self::TxInternalError,
-            -12 => Self::TxNotSupported,
-            -14 => Self::TxBadSponsorship,
-            -15 => Self::TxBadMinSeqAgeOrGap,
-            -16 => Self::TxMalformed,
-            -17 => Self::TxSorobanInvalid,
-            -18 => Self::TxFrozenKeyAccessed,
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::TxSuccess(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 4, |c, slot| OperationResult::decode_into(c, arena, slot))?)))?)),
+            -1 => slot.fill(Self::TxFailed(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 4, |c, slot| OperationResult::decode_into(c, arena, slot))?)))?)),
+            -2 => slot.fill(Self::TxTooEarly),
+            -3 => slot.fill(Self::TxTooLate),
+            -4 => slot.fill(Self::TxMissingOperation),
+            -5 => slot.fill(Self::TxBadSeq),
+            -6 => slot.fill(Self::TxBadAuth),
+            -7 => slot.fill(Self::TxInsufficientBalance),
+            -8 => slot.fill(Self::TxNoAccount),
+            -9 => slot.fill(Self::TxInsufficientFee),
+            -10 => slot.fill(Self::TxBadAuthExtra),
+            -11 => slot.fill(Self::TxInternalError),
+            -12 => slot.fill(Self::TxNotSupported),
+            -14 => slot.fill(Self::TxBadSponsorship),
+            -15 => slot.fill(Self::TxBadMinSeqAgeOrGap),
+            -16 => slot.fill(Self::TxMalformed),
+            -17 => slot.fill(Self::TxSorobanInvalid),
+            -18 => slot.fill(Self::TxFrozenKeyAccessed),
             value => return Err(c.unknown("InnerTransactionResultResult", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -7923,9 +7900,9 @@ impl<'a> Xdr<'a> for InnerTransactionResultExt {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -7951,13 +7928,13 @@ impl<'a> Xdr<'a> for InnerTransactionResult<'a> {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
         let fee_charged = i64::from_be_bytes(*part::<0, 8, 8>(run));
         let result = InnerTransactionResultResult::decode(c, arena)?;
         let run = c.take::<4>()?;
         let ext = InnerTransactionResultExt::at(c, part::<0, 4, 4>(run))?;
-        Ok(Self { fee_charged, result, ext })
+        Ok(slot.fill(Self { fee_charged, result, ext }))
     }
 
     #[inline(always)]
@@ -7984,11 +7961,11 @@ impl<'a> Xdr<'a> for InnerTransactionResultPair<'a> {
     const SIZE_MIN: usize = 48;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
         let transaction_hash = part::<0, 32, 32>(run);
         let result = InnerTransactionResult::decode(c, arena)?;
-        Ok(Self { transaction_hash, result })
+        Ok(slot.fill(Self { transaction_hash, result }))
     }
 
     #[inline(always)]
@@ -8077,32 +8054,32 @@ impl<'a> Xdr<'a> for TransactionResultResult<'a> {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            1 => Self::TxFeeBumpInnerSuccess({ let value = InnerTransactionResultPair::decode(c, arena)?; c.keep(arena, value)? }),
-            -13 => Self::TxFeeBumpInnerFailed({ let value = InnerTransactionResultPair::decode(c, arena)?; c.keep(arena, value)? }),
-            0 => Self::TxSuccess({ let value = c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?; c.keep(arena, value)? }),
-            -1 => Self::TxFailed({ let value = c.list(arena, u32::MAX, 4, |c| OperationResult::decode(c, arena))?; c.keep(arena, value)? }),
-            -2 => Self::TxTooEarly,
-            -3 => Self::TxTooLate,
-            -4 => Self::TxMissingOperation,
-            -5 => Self::TxBadSeq,
-            -6 => Self::TxBadAuth,
-            -7 => Self::TxInsufficientBalance,
-            -8 => Self::TxNoAccount,
-            -9 => Self::TxInsufficientFee,
-            -10 => Self::TxBadAuthExtra,
-            -11 => Self::TxInternalError,
-            -12 => Self::TxNotSupported,
-            -14 => Self::TxBadSponsorship,
-            -15 => Self::TxBadMinSeqAgeOrGap,
-            -16 => Self::TxMalformed,
-            -17 => Self::TxSorobanInvalid,
-            -18 => Self::TxFrozenKeyAccessed,
+        let filled = match i32::from_be_bytes(*head) {
+            1 => slot.fill(Self::TxFeeBumpInnerSuccess(c.keep(arena, |c, slot| InnerTransactionResultPair::decode_into(c, arena, slot))?)),
+            -13 => slot.fill(Self::TxFeeBumpInnerFailed(c.keep(arena, |c, slot| InnerTransactionResultPair::decode_into(c, arena, slot))?)),
+            0 => slot.fill(Self::TxSuccess(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 4, |c, slot| OperationResult::decode_into(c, arena, slot))?)))?)),
+            -1 => slot.fill(Self::TxFailed(c.keep(arena, |c, slot| Ok(slot.fill(c.list(arena, u32::MAX, 4, |c, slot| OperationResult::decode_into(c, arena, slot))?)))?)),
+            -2 => slot.fill(Self::TxTooEarly),
+            -3 => slot.fill(Self::TxTooLate),
+            -4 => slot.fill(Self::TxMissingOperation),
+            -5 => slot.fill(Self::TxBadSeq),
+            -6 => slot.fill(Self::TxBadAuth),
+            -7 => slot.fill(Self::TxInsufficientBalance),
+            -8 => slot.fill(Self::TxNoAccount),
+            -9 => slot.fill(Self::TxInsufficientFee),
+            -10 => slot.fill(Self::TxBadAuthExtra),
+            -11 => slot.fill(Self::TxInternalError),
+            -12 => slot.fill(Self::TxNotSupported),
+            -14 => slot.fill(Self::TxBadSponsorship),
+            -15 => slot.fill(Self::TxBadMinSeqAgeOrGap),
+            -16 => slot.fill(Self::TxMalformed),
+            -17 => slot.fill(Self::TxSorobanInvalid),
+            -18 => slot.fill(Self::TxFrozenKeyAccessed),
             value => return Err(c.unknown("TransactionResultResult", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     #[inline(always)]
@@ -8164,9 +8141,9 @@ impl<'a> Xdr<'a> for TransactionResultExt {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -8192,13 +8169,13 @@ impl<'a> Xdr<'a> for TransactionResult<'a> {
     const SIZE_MIN: usize = 16;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<8>()?;
         let fee_charged = i64::from_be_bytes(*part::<0, 8, 8>(run));
         let result = TransactionResultResult::decode(c, arena)?;
         let run = c.take::<4>()?;
         let ext = TransactionResultExt::at(c, part::<0, 4, 4>(run))?;
-        Ok(Self { fee_charged, result, ext })
+        Ok(slot.fill(Self { fee_charged, result, ext }))
     }
 
     #[inline(always)]

@@ -60,9 +60,9 @@ impl<'a> Xdr<'a> for ExtensionPoint {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -123,9 +123,9 @@ impl<'a> Xdr<'a> for CryptoKeyType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -170,9 +170,9 @@ impl<'a> Xdr<'a> for PublicKeyType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -229,9 +229,9 @@ impl<'a> Xdr<'a> for SignerKeyType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -270,9 +270,9 @@ impl<'a> Xdr<'a> for PublicKey<'a> {
     const SIZE_MIN: usize = 36;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -296,12 +296,11 @@ impl<'a> Xdr<'a> for SignerKeyEd25519SignedPayload<'a> {
     const SIZE_MIN: usize = 36;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<32>()?;
         let ed25519 = part::<0, 32, 32>(run);
         let payload = c.opaque(64)?;
-        let _ = arena;
-        Ok(Self { ed25519, payload })
+        Ok(slot.fill(Self { ed25519, payload }))
     }
 
     #[inline(always)]
@@ -341,16 +340,16 @@ impl<'a> Xdr<'a> for SignerKey<'a> {
     const NAME: &'static str = "SignerKey";
     const SIZE_MIN: usize = 36;
 
-    fn decode(c: &mut Cursor<'a>, arena: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, arena: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let head = c.take::<4>()?;
-        let value = match i32::from_be_bytes(*head) {
-            0 => Self::Ed25519(c.take::<32>()?),
-            1 => Self::PreAuthTx(c.take::<32>()?),
-            2 => Self::HashX(c.take::<32>()?),
-            3 => Self::Ed25519SignedPayload({ let value = SignerKeyEd25519SignedPayload::decode(c, arena)?; c.keep(arena, value)? }),
+        let filled = match i32::from_be_bytes(*head) {
+            0 => slot.fill(Self::Ed25519(c.take::<32>()?)),
+            1 => slot.fill(Self::PreAuthTx(c.take::<32>()?)),
+            2 => slot.fill(Self::HashX(c.take::<32>()?)),
+            3 => slot.fill(Self::Ed25519SignedPayload(c.keep(arena, |c, slot| SignerKeyEd25519SignedPayload::decode_into(c, arena, slot))?)),
             value => return Err(c.unknown("SignerKey", head, value)),
         };
-        Ok(value)
+        Ok(filled)
     }
 
     fn skip(c: &mut Cursor<'a>) -> Result<(), Stop> {
@@ -419,9 +418,9 @@ impl<'a> Xdr<'a> for ClaimableBalanceIdType {
     const SIZE_MIN: usize = 4;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<4>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
@@ -460,9 +459,9 @@ impl<'a> Xdr<'a> for ClaimableBalanceId<'a> {
     const SIZE_MIN: usize = 36;
 
     #[inline(always)]
-    fn decode(c: &mut Cursor<'a>, _: &'a Arena) -> Result<Self, Stop> {
+    fn decode_into<'f>(c: &mut Cursor<'a>, _: &'a Arena, slot: Slot<'f, Self>) -> Result<Filled<'f>, Stop> {
         let run = c.take::<36>()?;
-        Self::at(c, run)
+        Ok(slot.fill(Self::at(c, run)?))
     }
 
     #[inline(always)]
