@@ -61,6 +61,14 @@ impl PrivateCluster {
         Self::enter(Folder::open(data_dir)?, None)
     }
 
+    /// Major version of the server programs that a new cluster would use, and their folder.
+    ///
+    /// # Errors
+    /// `postgres-missing`.
+    pub fn installed() -> Result<(u32, PathBuf), ClusterError> {
+        Binaries::find(Path::new(""), None).map(|binaries| (binaries.major, binaries.folder))
+    }
+
     /// Whether the folder has a cluster at all.
     pub fn exists(data_dir: &Path) -> bool {
         data_dir.join("postgres").join("PG_VERSION").exists()
