@@ -131,6 +131,9 @@ fn covers_what_it_committed() {
     assert_eq!((status.network.as_str(), status.coverage.gaps().len(), status.tables.len()), (support::NETWORK, 0, 17));
     let transactions = &status.tables[0];
     assert_eq!((transactions.name, transactions.rows, transactions.partitions), ("transactions", 260, 1));
+    db.sql.run("ANALYZE");
+    let estimated = starmill_sinks::postgres::status(&db.config.url, RowCounts::Estimated).unwrap();
+    assert_eq!(estimated.tables.iter().map(|table| table.rows).take(4).collect::<Vec<_>>(), [260, 780, 260, 780]);
     assert!(transactions.bytes > 0 && status.database_bytes > transactions.bytes && status.writer_pid.is_some());
 }
 

@@ -53,7 +53,8 @@ impl PrivateCluster {
         Self::enter(folder, Some(writer))
     }
 
-    /// Uses the folder's cluster without becoming its writer, beside one if there is one, and starts it if it does not run.
+    /// Uses the folder's cluster without becoming its writer, beside one if there is one, and starts it if it does not run. Ask
+    /// [`PrivateCluster::exists`] first unless an empty one should be made.
     ///
     /// # Errors
     /// As [`PrivateCluster::start`], without `data-dir-busy`.
