@@ -1,7 +1,8 @@
 //! Migrations: the schema's history as embedded SQL, applied once, in order, all or nothing.
 //!
 //! Promises: two processes cannot migrate at the same time; each applied text is recorded with its SHA-256, and a database whose record differs
-//! from this program, or goes beyond it, is refused with a code that says which.
+//! from this program, or goes beyond it, is refused with a code that says which. The hypertables of `TimescaleDB` are the one part that the tests,
+//! which have plain Postgres, do not run.
 
 use sha2::{Digest as _, Sha256};
 use tokio_postgres::{Client, Transaction};

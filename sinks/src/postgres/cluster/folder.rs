@@ -52,10 +52,12 @@ impl Folder {
         self.cluster().join("postmaster.pid")
     }
 
-    /// The folder of the socket: here, or under the system's folder for temporary files under a name made from this one.
+    /// The folder of the socket: here, or under the system's folder for temporary files under a name made from this one, if the path here is too
+    /// long for a socket or cannot stand in a URL (which takes a comma as the end of a host).
     pub(super) fn socket_folder(&self) -> PathBuf {
         let here = self.root.join("socket");
-        if here.as_os_str().len() + 1 + SOCKET_NAME.len() <= SOCKET_PATH_MAX {
+        let speakable = here.to_str().is_some_and(|path| !path.contains(','));
+        if speakable && here.as_os_str().len() + 1 + SOCKET_NAME.len() <= SOCKET_PATH_MAX {
             return here;
         }
         let hash = hex::encode(&Sha256::digest(self.root.as_os_str().as_bytes())[..8]);

@@ -53,12 +53,21 @@ impl PrivateCluster {
         Self::enter(folder, Some(writer))
     }
 
-    /// Uses the folder's cluster without becoming its writer, beside one if there is one, and starts it if it does not run.
+    /// Uses the folder's cluster without becoming its writer, beside one if there is one, and starts it if it does not run. Ask
+    /// [`PrivateCluster::exists`] first unless an empty one should be made.
     ///
     /// # Errors
     /// As [`PrivateCluster::start`], without `data-dir-busy`.
     pub fn attach(data_dir: &Path) -> Result<Self, ClusterError> {
         Self::enter(Folder::open(data_dir)?, None)
+    }
+
+    /// Major version of the server programs that a new cluster would use, and their folder.
+    ///
+    /// # Errors
+    /// `postgres-missing`.
+    pub fn installed() -> Result<(u32, PathBuf), ClusterError> {
+        Binaries::find(Path::new(""), None).map(|binaries| (binaries.major, binaries.folder))
     }
 
     /// Whether the folder has a cluster at all.

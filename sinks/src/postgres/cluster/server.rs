@@ -85,27 +85,37 @@ pub(super) fn make_database(folder: &Folder) -> Result<(), ClusterError> {
         Box::pin(async move {
             let client = connect::connect(&config).await.map_err(|error| error.to_string())?;
             let there = client.query_opt("SELECT 1 FROM pg_database WHERE datname = $1", &[&DATABASE]).await;
-            if there.map_err(|error| error.to_string())?.is_none() {
-                client.batch_execute(&format!("CREATE DATABASE {DATABASE}")).await.map_err(|error| error.to_string())?;
+            if there.map_err(|error| error.to_string())?.is_some() {
+                return Ok(());
             }
-            Ok(())
+            let made = client.batch_execute(&format!("CREATE DATABASE {DATABASE}")).await;
+            // A session of a starmill that was killed may just have finished making it.
+            match made.err().filter(|error| !error.code().is_some_and(|state| matches!(state.code(), "42P04" | "23505"))) {
+                None => Ok(()),
+                Some(error) => Err(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)),
+            }
         })
     })?;
     made.map_err(|reason: String| ClusterError::StartFailed { reason, log: folder.log(), tail: log_tail(folder, 0) })
 }
 
-/// Stops the server: sessions are ended, everything is flushed. Only under the change lock.
-pub(super) fn stop(folder: &Folder, binaries: &Binaries, owner: &Owner, child: Option<Child>) -> Result<(), ClusterError> {
-    let pg_ctl = binaries.program("pg_ctl");
-    if folder.pid_file().exists() {
+/// Stops the server: sessions are ended, everything is flushed. Nothing to do if it is gone already. Only under the change lock.
+pub(super) fn stop(folder: &Folder, binaries: &Binaries, owner: &Owner, mut child: Option<Child>) -> Result<(), ClusterError> {
+    if let Some(child) = &mut child
+        && child.try_wait().doing("waiting for", &binaries.program("postgres"))?.is_some()
+    {
+        return Ok(());
+    }
+    // Asked only of a live server: pg_ctl would wait for one that was killed until its patience ends.
+    if postmaster_lives(folder) || answers(folder)? {
+        let pg_ctl = binaries.program("pg_ctl");
         let output = owner
             .command(&pg_ctl)
             .args(["stop", "--mode=fast", "--wait", "--timeout=300", "--silent", "-D"])
             .arg(folder.cluster())
             .output()
             .doing("running", &pg_ctl)?;
-        // It also fails when the server was killed and left its file: then there is nothing to stop.
-        if !output.status.success() && (answers(folder)? || postmaster_lives(folder)) {
+        if !output.status.success() && (postmaster_lives(folder) || answers(folder)?) {
             return Err(ClusterError::StopFailed { output: last_lines(&output.stderr), log: folder.log() });
         }
     }
