@@ -32,7 +32,8 @@ pub(crate) fn watch(progress: &Progress, read: &dyn Fn() -> (u64, Option<u64>), 
     let start = Instant::now();
     let mut line_at = start + LINE_INTERVAL;
     while !done() {
-        std::thread::sleep(TICK);
+        // Whoever ends the run wakes this thread.
+        std::thread::park_timeout(TICK);
         let (now, total) = read();
         let text = rates(progress, start.elapsed());
         if terminal {

@@ -149,13 +149,15 @@ fn drive<K: Sink>(
     let ended = Arc::clone(&source.ended);
     let start = Instant::now();
     let over = AtomicBool::new(false);
-    let outcome = std::thread::scope(|scope| {
-        scope.spawn(|| progress::watch(progress, &|| (read.read_bytes(), read.total_bytes()), &|| over.load(Relaxed)));
+    let (outcome, elapsed) = std::thread::scope(|scope| {
+        let watch = || progress::watch(progress, &|| (read.read_bytes(), read.total_bytes()), &|| over.load(Relaxed));
+        let watcher = scope.spawn(watch);
         let outcome = starmill_pipeline::run(source.into_inputs(), &engine, sink, Limits::default(), progress);
+        let elapsed = start.elapsed();
         over.store(true, Relaxed);
-        outcome
+        watcher.thread().unpark();
+        (outcome, elapsed)
     });
-    let elapsed = start.elapsed();
     let outcome = outcome.map_err(|error| explain(error, progress))?;
     let ended = ended.lock().unwrap_or_else(PoisonError::into_inner).take();
     if outcome == Outcome::Complete {

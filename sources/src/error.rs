@@ -180,7 +180,7 @@ pub enum ErrorKind {
     },
     /// Ledgers are missing.
     #[error(
-        "ledgers {first_missing} to {last_missing} are missing before ledger {sequence} ({before} is the one before); add them, or allow gaps"
+        "ledgers {first_missing} to {last_missing} are missing before ledger {sequence} ({before} is the one before); add them, or allow gaps (--allow-gaps)"
     )]
     LedgerGap {
         /// First ledger that is missing.
