@@ -11,10 +11,11 @@ use proptest as _;
 use serde_json as _;
 use sha2 as _;
 use starmill_ledger::AddressBytes;
+use starmill_ledger::coverage::LedgerRange;
 use starmill_ledger::rows::{OperationAccountRow, OperationRow, Rows as _, TransactionAccountRow, TransactionRow};
 use starmill_ledger::sink::{Batch, Sink as _};
 use starmill_sinks::postgres::{RowCounts, status};
-use starmill_sinks::{CopyRows, LedgerRange, PostgresSink};
+use starmill_sinks::{CopyRows, PostgresSink};
 use support::{DAY, Database, Sql, batch, database, ledger, postgres_installed, put_ledger};
 use thiserror as _;
 
@@ -108,7 +109,7 @@ fn covers_what_it_committed() {
     // What lies between the text cursors is whole: they are the ends of the highest range.
     let cursors = db.sql.rows("SELECT key, value FROM ingest_store ORDER BY key");
     assert_eq!(cursors, ["latest_ingest_ledger|30", "oldest_ingest_ledger|25"]);
-    let covered = sink.coverage().clone();
+    let covered = sink.coverage();
     assert_eq!(covered.ranges(), [LedgerRange { lo: 5, hi: 20 }, LedgerRange { lo: 25, hi: 30 }]);
     let metrics = sink.metrics();
     assert_eq!((metrics.commits(), metrics.ledgers(), metrics.rows()), (7, 22, 22 * 80));
@@ -116,8 +117,8 @@ fn covers_what_it_committed() {
     drop(sink);
 
     let mut sink = PostgresSink::open(db.config.clone()).unwrap();
-    assert_eq!(sink.coverage(), &covered);
-    assert!(sink.covers(20) && !sink.covers(21));
+    assert_eq!(sink.coverage(), covered);
+    assert!(sink.coverage().contains(20) && !sink.coverage().contains(21));
     assert_eq!(counts(&db), [220, 660, 220, 660]);
     // A ledger forced in a second time collides instead of doubling.
     let error = sink.commit(&mut batch(7..9)).unwrap_err();
@@ -190,7 +191,7 @@ fn a_refused_row_leaves_nothing() {
     assert_eq!(counts(&db), [0; 4]);
     assert_eq!(db.sql.count("ledger_coverage") + db.sql.count("ingest_store"), 0);
     assert_eq!(db.sql.count("pg_inherits"), 0, "partitions go with their rows");
-    assert!(!sink.covers(100));
+    assert!(!sink.coverage().contains(100));
     let mut far = batch(1..2);
     far.ledgers[0].closed_at = i64::MAX;
     assert_eq!(sink.commit(&mut far).unwrap_err().code(), "ledger-out-of-range");
@@ -232,7 +233,7 @@ fn a_connection_lost_in_the_middle_leaves_nothing() {
     assert_eq!((next.rows.rows(), next.rows.bytes()), (sent.rows(), sent.bytes()), "the batch can be sent again");
     assert_eq!(sink.commit(&mut next).unwrap_err().code(), "connection-lost");
     sink.reopen().unwrap();
-    assert!(sink.covers(2) && !sink.covers(3));
+    assert!(sink.coverage().contains(2) && !sink.coverage().contains(3));
     sink.commit(&mut next).unwrap();
     assert_eq!(counts(&db), [50, 150, 50, 150]);
 }

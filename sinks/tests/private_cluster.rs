@@ -73,8 +73,15 @@ fn starts_stops_and_keeps_its_data() {
     assert!(!alive(pid) && server_pid(&data).is_none());
     assert!(!PrivateCluster::shut_down(&data).unwrap());
 
+    // Told to keep it running, nobody stops it but `shut_down`.
+    PrivateCluster::attach(&data).unwrap().leave_running().unwrap();
+    let pid = server_pid(&data).unwrap();
     let reader = PrivateCluster::attach(&data).unwrap();
     assert_eq!(Sql::connect(&reader.url()).count("transactions"), 30);
+    reader.stop().unwrap();
+    assert!(alive(pid));
+    assert!(PrivateCluster::shut_down(&data).unwrap());
+    assert!(!alive(pid));
 }
 
 #[test]
@@ -96,7 +103,7 @@ fn takes_over_after_a_kill() {
     assert_eq!(server_pid(&data), Some(pid), "the file is stale");
     let cluster = PrivateCluster::start(&data).unwrap();
     let mut sink = PostgresSink::open(PostgresConfig::new(cluster.url(), NETWORK)).unwrap();
-    assert!(sink.covers(3) && !sink.covers(4));
+    assert!(sink.coverage().contains(3) && !sink.coverage().contains(4));
     sink.commit(&mut batch(4..5)).unwrap();
     drop(sink);
 
