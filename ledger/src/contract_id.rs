@@ -78,3 +78,45 @@ fn address(sha: &mut Sha256, address: &ScAddress<'_>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use starmill_xdr::{AlphaNum4, ContractIdPreimageFromAddress};
+    use stellar_strkey::Strkey;
+
+    use super::*;
+    use crate::AddressBytes;
+
+    fn key(text: &str) -> [u8; 32] {
+        match text.parse().unwrap() {
+            Strkey::PublicKeyEd25519(key) => key.0,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn id_of(network: &str, asset: &Asset<'_>) -> String {
+        AddressBytes::contract(&of_asset(&Network::from_name_or_passphrase(network), asset)).to_strkey()
+    }
+
+    #[test]
+    fn asset_contracts_of_pubnet_and_testnet() {
+        assert_eq!(id_of("pubnet", &Asset::Native), "CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA");
+        assert_eq!(id_of("testnet", &Asset::Native), "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC");
+        let issuer = key("GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN");
+        let usdc = AlphaNum4 { asset_code: b"USDC", issuer: PublicKey::PublicKeyTypeEd25519(&issuer) };
+        assert_eq!(id_of("pubnet", &Asset::CreditAlphanum4(&usdc)), "CCW67TSZV3SSS2HXMBQ5JFGCKJNXKZM7UQUWUZPUTHXSTZLEO7SJMI75");
+    }
+
+    #[test]
+    fn a_contract_deployed_on_testnet() {
+        let deployer = key("GBWAH7AOBZYAYLT76Z7MQDDRRJCCERRVRSCJ4GAEGV2S5W474ZLEOH4U");
+        let deployer = PublicKey::PublicKeyTypeEd25519(&deployer);
+        let salt = [
+            0xc3, 0xb3, 0x3c, 0x83, 0xd3, 0x19, 0xa0, 0x83, 0x2d, 0x97, 0xcb, 0x0b, 0x0b, 0x74, 0xa6, 0xe8, 0x33, 0x5c, 0xb3, 0x4c, 0xdc,
+            0x6f, 0x60, 0xf6, 0x48, 0x44, 0xc3, 0x7f, 0xc2, 0x13, 0x93, 0xfc,
+        ];
+        let from = ContractIdPreimageFromAddress { address: ScAddress::Account(&deployer), salt: &salt };
+        let id = from_preimage(&Network::from_name_or_passphrase("testnet"), &ContractIdPreimage::Address(&from));
+        assert_eq!(AddressBytes::contract(&id).to_strkey(), "CANZKJUEZM22DO2XLJP4ARZAJFG7GJVBIEXJ7T4F2GAIAV4D4RMXMDVD");
+    }
+}

@@ -11,6 +11,9 @@ use starmill_ledger::rows::Rows;
 use starmill_ledger::{LedgerError, OperationView, Transaction};
 use starmill_xdr::Arena;
 
+#[cfg(test)]
+use starmill_fixtures as _;
+
 /// Everything that keeps memory from one transaction to the next.
 #[derive(Debug, Default)]
 pub struct Scratch {

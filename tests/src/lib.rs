@@ -1,5 +1,7 @@
 //! What the end-to-end tests share: where the workspace is, and where real ledgers are.
 
+pub mod binary;
+
 use std::path::{Path, PathBuf};
 
 /// The workspace folder.

@@ -1,0 +1,5 @@
+//! Rows of hand-shaped ledgers: what each rule of docs/rows.md says, one test a rule.
+
+mod participants;
+mod rows;
+mod support;

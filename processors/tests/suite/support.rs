@@ -1,0 +1,174 @@
+//! A ledger of one or more transactions in, its rows as text out.
+
+use starmill_fixtures::{
+    CloseMeta, LedgerBuilder, STANDALONE_PASSPHRASE, entry,
+    envelope::{self, Draft},
+    hash, key,
+    meta::{self, OperationEffects, TransactionEffects},
+    result,
+    stellar_xdr::{
+        AccountId, Hash, LedgerCloseMeta, LedgerEntryChange, LedgerEntryData, Operation, OperationResult, SorobanTransactionData,
+        TransactionMeta, TransactionResult,
+    },
+    to_xdr,
+};
+use starmill_ledger::rows::{LedgerRow, OperationAccountRow, OperationRow, Rows, TransactionAccountRow, TransactionRow};
+use starmill_ledger::{LedgerError, Network, PairedLedger, Skim, envelope as envelopes};
+use starmill_processors::{Scratch, process};
+use starmill_xdr::Arena;
+
+/// Rows as they were written.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Collected {
+    pub(crate) transactions: Vec<Transaction>,
+    /// Id, type, code, whether successful, bytes of XDR.
+    pub(crate) operations: Vec<(i64, String, String, bool, usize)>,
+    pub(crate) transaction_accounts: Vec<(i64, String)>,
+    pub(crate) operation_accounts: Vec<(i64, String)>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Transaction {
+    pub(crate) to_id: i64,
+    pub(crate) hash: [u8; 32],
+    pub(crate) inner_hash: [u8; 32],
+    pub(crate) fee_charged: i64,
+    pub(crate) result_code: String,
+    pub(crate) is_fee_bump: bool,
+}
+
+impl Rows for Collected {
+    fn ledger(&mut self, _: &LedgerRow) {}
+    fn transaction(&mut self, row: &TransactionRow<'_>) {
+        self.transactions.push(Transaction {
+            to_id: row.to_id,
+            hash: *row.hash,
+            inner_hash: *row.inner_hash,
+            fee_charged: row.fee_charged,
+            result_code: row.result_code.to_owned(),
+            is_fee_bump: row.is_fee_bump,
+        });
+    }
+    fn operation(&mut self, row: &OperationRow<'_>) {
+        let (kind, code) = (row.operation_type.to_owned(), row.result_code.to_owned());
+        self.operations.push((row.id, kind, code, row.successful, row.operation_xdr.len()));
+    }
+    fn transaction_account(&mut self, row: &TransactionAccountRow) {
+        self.transaction_accounts.push((row.tx_to_id, row.account_id.to_strkey()));
+    }
+    fn operation_account(&mut self, row: &OperationAccountRow) {
+        self.operation_accounts.push((row.operation_id, row.account_id.to_strkey()));
+    }
+    fn append(&mut self, _: &mut Self) {}
+    fn rows(&self) -> u64 {
+        0
+    }
+    fn bytes(&self) -> usize {
+        0
+    }
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Collected {
+    /// Participants of operation `index` of the only transaction, sorted.
+    pub(crate) fn of_operation(&self, index: usize) -> Vec<String> {
+        let id = self.operations[index].0;
+        self.operation_accounts.iter().filter(|(other, _)| *other == id).map(|(_, account)| account.clone()).collect()
+    }
+
+    /// Participants of the only transaction, sorted.
+    pub(crate) fn of_transaction(&self) -> Vec<String> {
+        assert_eq!(self.transactions.len(), 1);
+        self.transaction_accounts.iter().map(|(_, account)| account.clone()).collect()
+    }
+}
+
+/// The local network's id.
+pub(crate) fn network() -> Hash {
+    hash::network_id(STANDALONE_PASSPHRASE)
+}
+
+/// Rows of a ledger, or why there are none.
+pub(crate) fn rows_of(ledger: &LedgerCloseMeta) -> Result<Collected, LedgerError> {
+    let network = Network::new(STANDALONE_PASSPHRASE);
+    let frame = to_xdr(ledger).unwrap();
+    let (head, skim) = Skim::of(&frame)?;
+    let hashes: Vec<_> = skim.envelopes.iter().map(|e| envelopes::hash(&network, &frame, e)).collect();
+    let pairs = envelopes::pair(&network, &frame, head.sequence, &skim, &hashes)?;
+    let paired = PairedLedger { network: &network, head: &head, frame: &frame, skim: &skim, pairs: &pairs };
+    let (mut scratch, mut rows, mut arena) = (Scratch::default(), Collected::default(), Arena::default());
+    for i in 0..skim.transactions.len() {
+        arena.rewind();
+        process(&paired.transaction(i, &arena)?, &arena, &mut scratch, &mut rows)?;
+    }
+    Ok(rows)
+}
+
+/// A transaction to shape: source `alice`, operations, what each changed, and their results.
+pub(crate) struct Shape {
+    pub(crate) draft: Draft,
+    pub(crate) changes: Vec<Vec<LedgerEntryChange>>,
+    pub(crate) result: TransactionResult,
+    pub(crate) meta: fn(TransactionEffects) -> Result<TransactionMeta, starmill_fixtures::FixtureError>,
+    pub(crate) protocol: u32,
+    pub(crate) close_meta: CloseMeta,
+    pub(crate) fee_changes: Vec<LedgerEntryChange>,
+}
+
+impl Shape {
+    /// A successful transaction of these operations that changes nothing.
+    pub(crate) fn new(operations: Vec<Operation>, results: Vec<OperationResult>) -> Self {
+        Self {
+            draft: Draft::new(key::plain(&alice()), 1, operations),
+            changes: Vec::new(),
+            result: result::success(100, results).unwrap(),
+            meta: meta::v4,
+            protocol: 23,
+            close_meta: CloseMeta::V2,
+            fee_changes: Vec::new(),
+        }
+    }
+
+    /// The same, failed.
+    pub(crate) fn failed(operations: Vec<Operation>, results: Vec<OperationResult>) -> Self {
+        Self { result: result::failed(100, results).unwrap(), ..Self::new(operations, Vec::new()) }
+    }
+
+    pub(crate) fn soroban(mut self, data: SorobanTransactionData) -> Self {
+        self.draft.soroban = Some(data);
+        self
+    }
+
+    /// Its rows in a ledger of its own.
+    pub(crate) fn rows(self) -> Result<Collected, LedgerError> {
+        let envelope = envelope::v1(&network(), self.draft).unwrap();
+        let operations = self.changes.into_iter().map(|changes| OperationEffects { changes, events: Vec::new() }).collect();
+        let meta = (self.meta)(TransactionEffects { operations, ..TransactionEffects::default() }).unwrap();
+        let builder = LedgerBuilder::new(network(), 9).protocol(self.protocol).close_meta(self.close_meta);
+        let ledger = builder.transaction(envelope, self.result, meta, self.fee_changes, Vec::new()).build(hash::sha256(b"before"));
+        rows_of(&ledger.unwrap())
+    }
+}
+
+pub(crate) fn alice() -> AccountId {
+    key::account("alice")
+}
+
+/// The text of an account.
+pub(crate) fn text(account: &AccountId) -> String {
+    account.to_string()
+}
+
+/// Texts, sorted as rows are: by bytes of the key, which `G` texts keep.
+pub(crate) fn texts(accounts: &[&AccountId]) -> Vec<String> {
+    let mut keys: Vec<_> = accounts.iter().map(|account| (key::to_bytes(account), text(account))).collect();
+    keys.sort();
+    keys.into_iter().map(|(_, text)| text).collect()
+}
+
+/// An account entry after or before a change.
+pub(crate) fn account_entry(account: &AccountId, balance: i64) -> starmill_fixtures::stellar_xdr::LedgerEntry {
+    entry::entry(7, LedgerEntryData::Account(entry::account(account.clone(), balance, 1)))
+}

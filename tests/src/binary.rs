@@ -1,0 +1,80 @@
+//! The binary under test, and what it said.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use crate::workspace;
+
+/// The binary: `STARMILL_BIN`, or built here once.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        if let Some(given) = std::env::var_os("STARMILL_BIN") {
+            return given.into();
+        }
+        let build = Command::new(env!("CARGO")).args(["build", "--locked", "--package", "starmill"]).current_dir(workspace()).status();
+        assert!(build.expect("cargo starts").success(), "starmill does not build");
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from);
+        target.join("debug/starmill")
+    })
+}
+
+/// A command of the binary in a folder, with nothing of this process's own settings.
+pub fn starmill(folder: &Path) -> Command {
+    let mut command = Command::new(binary());
+    command.current_dir(folder).stdin(Stdio::null());
+    for name in ["STARMILL_NETWORK", "STARMILL_DATABASE_URL", "STARMILL_DATA_DIR"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// What a command said.
+#[derive(Debug)]
+pub struct Said {
+    /// Exit status; `None` after a signal.
+    pub status: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+/// Runs a command of the binary.
+pub fn run(folder: &Path, arguments: &[&str]) -> Said {
+    said(starmill(folder).args(arguments).output().expect("starmill starts"))
+}
+
+/// What an ended command said.
+pub fn said(output: Output) -> Said {
+    Said {
+        status: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// Runs a command that must end well, and gives what it printed.
+pub fn ok(folder: &Path, arguments: &[&str]) -> String {
+    let said = run(folder, arguments);
+    assert_eq!(said.status, Some(0), "starmill {arguments:?}: {}", said.err);
+    said.out
+}
+
+/// Runs a command that must fail with this code, on one line that says where, and gives that line.
+pub fn fails(folder: &Path, arguments: &[&str], code: &str) -> String {
+    let said = run(folder, arguments);
+    assert_eq!(said.status, Some(1), "starmill {arguments:?}: {said:?}");
+    let line = said.err.lines().find(|line| line.starts_with("error[")).unwrap_or_else(|| panic!("no error line: {said:?}")).to_owned();
+    assert!(line.starts_with(&format!("error[{code}]: ")), "{line}");
+    line
+}
+
+/// A folder that the server of another user can reach.
+pub fn folder() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("a folder of our own");
+    folder
+}
