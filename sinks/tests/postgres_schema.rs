@@ -45,7 +45,7 @@ fn migrations_apply_once_and_make_the_whole_schema() {
     let applied = db.sql.rows("SELECT name, sha256, applied_at FROM starmill_migrations ORDER BY name");
     drop(PostgresSink::open(db.config.clone()).unwrap());
     assert_eq!(db.sql.rows("SELECT name, sha256, applied_at FROM starmill_migrations ORDER BY name"), applied);
-    assert_eq!(applied.len(), 4);
+    assert_eq!(applied.len(), 5);
 
     let tables = db.sql.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename COLLATE \"C\"");
     let ours = ["ledger_coverage", "starmill_migrations", "starmill_network"];

@@ -293,3 +293,57 @@ fn wrong_usage_ends_with_status_2() {
         assert_eq!(run(folder.path(), arguments).status, Some(2), "{arguments:?}");
     }
 }
+
+/// A file system of its own, of a size that can be changed; `None` where this process may not make one.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    fn new(at: std::path::PathBuf, size: &str) -> Option<Self> {
+        std::fs::create_dir(&at).unwrap();
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size},mode=755"), "tmpfs"])
+            .arg(&at)
+            .stderr(Stdio::null())
+            .status();
+        mounted.is_ok_and(|status| status.success()).then_some(Self(at))
+    }
+
+    fn grow(&self, size: &str) {
+        let grown = std::process::Command::new("mount").args(["-o", &format!("remount,size={size}")]).arg(&self.0).status();
+        assert!(grown.unwrap().success());
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_is_said_and_what_fits_later_completes() {
+    let folder = folder();
+    let folder = folder.path();
+    let Some(disk) = SmallDisk::new(folder.join("disk"), "150m") else {
+        println!("skipped a_full_disk_is_said_and_what_fits_later_completes: this process may not mount a small disk");
+        return;
+    };
+    chain(folder, 600, 200);
+    let data = ["--data-dir", "disk/data"];
+    let said = run(folder, &["run", "chain.xdr", data[0], data[1]]);
+    // A server that cannot write its log ends itself; then all that is seen here is the lost connection.
+    let told = said.err.contains("error[disk-full]: ") || said.err.contains("error[connection-lost]: ");
+    assert!(said.status == Some(1) && told, "{said:?}");
+    disk.grow("3g");
+    // Where the log of the server itself had no room, it starts again first.
+    let stood = ok(folder, &["status", "--json", data[0], data[1]]);
+    let covered: serde_json::Value = serde_json::from_str::<serde_json::Value>(&stood).unwrap()["coverage"].clone();
+    assert!(covered.as_array().unwrap().len() <= 1, "{said:?} {covered}");
+    ok(folder, &["run", "chain.xdr", data[0], data[1]]);
+    ok(folder, &["run", "chain.xdr"]);
+    let count = |data: &[&str]| {
+        let query = "select count(*), sum(id::numeric) from operations union all select count(*), sum(operation_id::numeric) from operations_accounts";
+        ok(folder, &[&["db", "psql"], data, &["--", "-qAtX", "-c", query]].concat())
+    };
+    assert_eq!(count(&data), count(&[]));
+}
