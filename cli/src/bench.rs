@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use serde::Serialize;
 use starmill_ledger::rows::Rows;
-use starmill_ledger::{LedgerHead, Network, PairedLedger, Skim, envelope};
+use starmill_ledger::{CurrentState, LedgerHead, Network, PairedLedger, Skim, envelope};
 use starmill_pipeline::{Engine, stage};
 use starmill_sinks::CopyRows;
 use starmill_xdr::{Arena, LedgerCloseMeta};
@@ -75,7 +75,7 @@ fn measure(file: &str, args: &BenchProcessArgs) -> anyhow::Result<Measured> {
     let mut skim = Skim::default();
     let mut hashes = Vec::new();
     let mut rows = CopyRows::default();
-    let mut scratch = starmill_processors::Scratch::default();
+    let (mut scratch, mut state) = (starmill_processors::Scratch::default(), CurrentState::default());
     for _ in 0..args.rounds {
         let mut round = [Duration::ZERO; 6];
         for ledger in &ledgers {
@@ -90,7 +90,8 @@ fn measure(file: &str, args: &BenchProcessArgs) -> anyhow::Result<Measured> {
             })?;
             let count = ledger.skim.transactions.len();
             arena.rewind();
-            round[3] += timed(|| stage::process::process(&AllRows, &paired, 0..count, &mut arena, &mut scratch, &mut rows))?;
+            state.clear();
+            round[3] += timed(|| stage::process::process(&AllRows, &paired, 0..count, &mut arena, &mut scratch, &mut rows, &mut state))?;
         }
         rows.clear();
         let start = Instant::now();

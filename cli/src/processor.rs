@@ -1,7 +1,7 @@
 //! The one place where the pipeline meets the processors.
 
 use starmill_ledger::rows::Rows;
-use starmill_ledger::{LedgerError, Transaction};
+use starmill_ledger::{CurrentState, LedgerError, Transaction};
 use starmill_pipeline::Process;
 use starmill_xdr::Arena;
 
@@ -18,7 +18,8 @@ impl Process for AllRows {
         arena: &'a Arena,
         scratch: &mut Self::Scratch,
         rows: &mut R,
+        state: &mut CurrentState,
     ) -> Result<(), LedgerError> {
-        starmill_processors::process(transaction, arena, scratch, rows)
+        starmill_processors::process(transaction, arena, scratch, rows, state)
     }
 }

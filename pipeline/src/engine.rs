@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use starmill_ledger::rows::{LedgerRow, Rows};
-use starmill_ledger::{LedgerError, Network, PairedLedger, Skim, Transaction};
+use starmill_ledger::{CurrentState, LedgerError, Network, PairedLedger, Skim, Transaction};
 use starmill_xdr::{Arena, ArenaPool};
 
 use crate::stage;
@@ -18,13 +18,14 @@ pub trait Process: Sync {
     /// Memory kept from one transaction to the next.
     type Scratch: Default + Send;
 
-    /// Writes all rows of one transaction.
+    /// Writes all rows of one transaction; changes of current state go to `state`, which is folded when the ledger is whole.
     fn process<'a, R: Rows>(
         &self,
         transaction: &Transaction<'a>,
         arena: &'a Arena,
         scratch: &mut Self::Scratch,
         rows: &mut R,
+        state: &mut CurrentState,
     ) -> Result<(), LedgerError>;
 }
 
@@ -49,6 +50,7 @@ struct Work<S> {
     skim: Skim,
     hashes: Vec<[u8; 32]>,
     scratch: S,
+    state: CurrentState,
 }
 
 impl<P: Process, R: Rows> Engine<P, R> {
@@ -130,19 +132,22 @@ impl<P: Process, R: Rows> Engine<P, R> {
         rows.ledger(&line);
         let count = work.skim.transactions.len();
         let chunk = count.div_ceil(threads.max(1)).max(CHUNK_MIN);
+        work.state.clear();
         if threads <= 1 || count <= chunk {
             let mut arena = self.arenas.lease();
-            stage::process::process(&self.processor, &ledger, 0..count, &mut arena, &mut work.scratch, rows)?;
+            stage::process::process(&self.processor, &ledger, 0..count, &mut arena, &mut work.scratch, rows, &mut work.state)?;
+            work.state.fold(rows);
             return Ok(line);
         }
         let chunks = (0..count.div_ceil(chunk)).into_par_iter().with_max_len(1).map(|i| {
             let mut rows = self.spare_rows();
             let mut arena = self.arenas.lease();
             let range = i * chunk..count.min((i + 1) * chunk);
-            let mut scratch = P::Scratch::default();
-            stage::process::process(&self.processor, &ledger, range, &mut arena, &mut scratch, &mut rows).map(|()| rows)
+            let (mut scratch, mut state) = (P::Scratch::default(), CurrentState::default());
+            stage::process::process(&self.processor, &ledger, range, &mut arena, &mut scratch, &mut rows, &mut state)?;
+            Ok((rows, state))
         });
-        stage::fold::fold(chunks.collect(), rows, |emptied| self.recycle(emptied))?;
+        stage::fold::fold(chunks.collect(), rows, &mut work.state, |emptied| self.recycle(emptied))?;
         Ok(line)
     }
 

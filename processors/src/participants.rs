@@ -35,20 +35,34 @@ impl Scratch {
         }
     }
 
-    /// Writes the participants of an operation; they are the transaction's too.
-    pub fn operation<R: Rows>(&mut self, view: &OperationView<'_, '_>, rows: &mut R) -> Result<(), LedgerError> {
+    /// Collects the participants that an operation has by itself.
+    pub fn begin_operation(&mut self, view: &OperationView<'_, '_>) -> Result<(), LedgerError> {
         self.operation.clear();
         self.operation.push(AddressBytes::account(view.source_key()));
         classic::collect(view, &mut self.operation);
         self.operation.extend(sponsor::find(view)?.map(AddressBytes::account));
         soroban::collect(view, &mut self.operation);
+        Ok(())
+    }
+
+    /// Whom a state change of the operation names.
+    pub fn add_to_operation(&mut self, account_id: AddressBytes) {
+        self.operation.push(account_id);
+    }
+
+    /// Whom a state change of the transaction alone, its fee, names.
+    pub fn add_to_transaction(&mut self, account_id: AddressBytes) {
+        self.transaction.push(account_id);
+    }
+
+    /// Writes the participants of an operation; they are the transaction's too.
+    pub fn finish_operation<R: Rows>(&mut self, view: &OperationView<'_, '_>, rows: &mut R) {
         sort_once(&mut self.operation);
         let (operation_id, closed_at) = (view.id(), view.transaction.head.closed_at);
         for account_id in &self.operation {
             rows.operation_account(&OperationAccountRow { operation_id, account_id: *account_id, closed_at });
         }
         self.transaction.extend_from_slice(&self.operation);
-        Ok(())
     }
 
     /// Writes the participants of the transaction.

@@ -2,7 +2,7 @@
 
 use starmill_fixtures::{Chain, ChainConfig, CloseMetaMix, to_xdr};
 use starmill_ledger::rows::Rows;
-use starmill_ledger::{LedgerError, Network, Transaction};
+use starmill_ledger::{CurrentState, LedgerError, Network, Transaction};
 use starmill_pipeline::{Engine, Process};
 use starmill_sinks::JsonRows;
 use starmill_xdr::Arena;
@@ -18,8 +18,9 @@ impl Process for AllRows {
         arena: &'a Arena,
         scratch: &mut Self::Scratch,
         rows: &mut R,
+        state: &mut CurrentState,
     ) -> Result<(), LedgerError> {
-        starmill_processors::process(transaction, arena, scratch, rows)
+        starmill_processors::process(transaction, arena, scratch, rows, state)
     }
 }
 

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use starmill_ledger::rows::Rows;
-use starmill_ledger::{LedgerError, PairedLedger};
+use starmill_ledger::{CurrentState, LedgerError, PairedLedger};
 use starmill_xdr::Arena;
 
 use crate::Process;
@@ -19,11 +19,12 @@ pub fn process<P: Process, R: Rows>(
     arena: &mut Arena,
     scratch: &mut P::Scratch,
     rows: &mut R,
+    state: &mut CurrentState,
 ) -> Result<(), LedgerError> {
     for i in range {
         arena.rewind();
         let transaction = ledger.transaction(i, arena)?;
-        processor.process(&transaction, arena, scratch, rows)?;
+        processor.process(&transaction, arena, scratch, rows, state)?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use starmill_fixtures::{
     to_xdr,
 };
 use starmill_ledger::rows::{LedgerRow, OperationAccountRow, OperationRow, Rows, TransactionAccountRow, TransactionRow};
-use starmill_ledger::{LedgerError, Network, PairedLedger, Skim, envelope as envelopes};
+use starmill_ledger::{CurrentState, LedgerError, Network, PairedLedger, Skim, envelope as envelopes};
 use starmill_processors::{Scratch, process};
 use starmill_xdr::Arena;
 
@@ -98,11 +98,13 @@ pub(crate) fn rows_of(ledger: &LedgerCloseMeta) -> Result<Collected, LedgerError
     let hashes: Vec<_> = skim.envelopes.iter().map(|e| envelopes::hash(&network, &frame, e)).collect();
     let pairs = envelopes::pair(&network, &frame, head.sequence, &skim, &hashes)?;
     let paired = PairedLedger { network: &network, head: &head, frame: &frame, skim: &skim, pairs: &pairs };
-    let (mut scratch, mut rows, mut arena) = (Scratch::default(), Collected::default(), Arena::default());
+    let (mut scratch, mut rows, mut state) = (Scratch::default(), Collected::default(), CurrentState::default());
+    let mut arena = Arena::default();
     for i in 0..skim.transactions.len() {
         arena.rewind();
-        process(&paired.transaction(i, &arena)?, &arena, &mut scratch, &mut rows)?;
+        process(&paired.transaction(i, &arena)?, &arena, &mut scratch, &mut rows, &mut state)?;
     }
+    state.fold(&mut rows);
     Ok(rows)
 }
 

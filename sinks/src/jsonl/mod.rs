@@ -4,12 +4,20 @@
 //! addresses whole strkeys, hashes lower-case hex. The same rows give the same bytes on every run.
 
 mod files;
+mod more;
 mod sink;
 
 use std::io::Write as _;
 
 use sha2::{Digest as _, Sha256};
-use starmill_ledger::rows::{LedgerRow, OperationAccountRow, OperationRow, Rows, TransactionAccountRow, TransactionRow};
+use starmill_ledger::rows::{
+    ContractEventsRow, CreditAsset, EntryOp, LedgerRow, LiquidityPoolBalanceRow, LiquidityPoolRow, NativeBalanceRow, OperationAccountRow,
+    OperationRow, ProtocolContractRow, ProtocolWasmRow, Rows, SacBalanceRow, SacTokenRow, Sep41AllowanceRow, Sep41BalanceDelta,
+    StateChangeRow, TransactionAccountRow, TransactionRow, TrustlineBalanceRow,
+};
+use starmill_ledger::{AddressBytes, derived_id};
+
+use more::{Object, op};
 
 pub use sink::{JsonlError, JsonlSink};
 
@@ -38,6 +46,11 @@ impl JsonRows {
             "{{\"t\":\"ledger\",\"base_reserve\":{},\"close_time\":{},{error}\"lcm\":{},\"ledger\":{},\"protocol\":{},\"transactions\":{}}}",
             row.base_reserve, row.closed_at, row.close_meta_version, row.sequence, row.protocol, row.transactions
         ));
+    }
+
+    fn row(&mut self, line: &str) {
+        self.rows += 1;
+        self.line(format_args!("{line}"));
     }
 
     fn line(&mut self, text: std::fmt::Arguments<'_>) {
@@ -99,6 +112,130 @@ impl Rows for JsonRows {
             row.account_id.to_strkey(),
             row.operation_id
         ));
+    }
+
+    fn state_change(&mut self, row: &StateChangeRow<'_>) {
+        self.row(&more::state_change("state_changes", row));
+    }
+
+    fn sep41_state_change(&mut self, _: AddressBytes, row: &StateChangeRow<'_>) {
+        self.row(&more::state_change("sep41_all.state_changes", row));
+    }
+
+    fn contract_events(&mut self, row: &ContractEventsRow<'_>) {
+        self.row(&more::contract_events(row));
+    }
+
+    fn native_balance(&mut self, row: &NativeBalanceRow) {
+        let object = Object::new()
+            .set("op", op(row.op, true))
+            .set("account_id", row.account_id.to_strkey())
+            .set("balance", row.balance)
+            .set("minimum_balance", row.minimum_balance)
+            .set("buying_liabilities", row.buying_liabilities)
+            .set("selling_liabilities", row.selling_liabilities)
+            .set("num_subentries", row.num_subentries);
+        self.row(&object.line("native_balances"));
+    }
+
+    fn trustline_asset(&mut self, asset: &CreditAsset) {
+        let object = Object::new()
+            .set("id", derived_id::trustline_asset(asset).to_string())
+            .set("code", String::from_utf8_lossy(asset.code_text()).into_owned())
+            .set("issuer", AddressBytes::account(&asset.issuer).to_strkey());
+        self.row(&object.line("trustline_assets"));
+    }
+
+    fn trustline_balance(&mut self, row: &TrustlineBalanceRow) {
+        let object = Object::new()
+            .set("op", op(row.op, false))
+            .set("account_id", row.account_id.to_strkey())
+            .set("asset", row.asset.to_text())
+            .set("operation_id", row.operation_id)
+            .set("balance", row.balance)
+            .set("trust_limit", row.trust_limit)
+            .set("buying_liabilities", row.buying_liabilities)
+            .set("selling_liabilities", row.selling_liabilities)
+            .set("flags", row.flags);
+        self.row(&object.line("trustline_balances"));
+    }
+
+    fn sac_balance(&mut self, row: &SacBalanceRow) {
+        let balance = if row.op == EntryOp::Remove { "0".to_owned() } else { more::seven_decimals(row.balance) };
+        let object = Object::new()
+            .set("op", op(row.op, false))
+            .set("account_id", row.account_id.to_strkey())
+            .set("contract_id", row.contract_id.to_strkey())
+            .set("contract_uuid", derived_id::contract_token(&row.contract_id).to_string())
+            .set("operation_id", row.operation_id)
+            .set("balance", balance)
+            .set("is_authorized", row.is_authorized)
+            .set("is_clawback_enabled", row.is_clawback_enabled);
+        self.row(&object.line("sac_balances"));
+    }
+
+    fn liquidity_pool(&mut self, row: &LiquidityPoolRow) {
+        let object = Object::new()
+            .set("op", op(row.op, false))
+            .set("pool_id", hex::encode(row.pool_id))
+            .set("operation_id", row.operation_id)
+            .set("asset_a", row.asset_a.to_text())
+            .set("reserve_a", row.reserve_a)
+            .set("asset_b", row.asset_b.to_text())
+            .set("reserve_b", row.reserve_b);
+        self.row(&object.line("liquidity_pools"));
+    }
+
+    fn liquidity_pool_balance(&mut self, row: &LiquidityPoolBalanceRow) {
+        let object = Object::new()
+            .set("op", op(row.op, false))
+            .set("account_id", row.account_id.to_strkey())
+            .set("pool_id", hex::encode(row.pool_id))
+            .set("operation_id", row.operation_id)
+            .set("shares", row.shares);
+        self.row(&object.line("liquidity_pool_balances"));
+    }
+
+    fn sac_token(&mut self, row: &SacTokenRow) {
+        let code = String::from_utf8_lossy(row.asset.code_text()).into_owned();
+        let object = Object::new()
+            .set("id", derived_id::contract_token(&row.contract_id).to_string())
+            .set("contract_id", row.contract_id.to_strkey())
+            .set("type", "SAC")
+            .set("code", code.clone())
+            .set("issuer", AddressBytes::account(&row.asset.issuer).to_strkey())
+            .set("name", row.asset.to_text())
+            .set("symbol", code)
+            .set("decimals", 7);
+        self.row(&object.line("contract_tokens"));
+    }
+
+    fn protocol_wasm(&mut self, row: &ProtocolWasmRow) {
+        let object = Object::new().set("wasm_hash", hex::encode(row.wasm_hash)).set("bytecode_len", row.bytecode_len);
+        self.row(&object.line("protocol_wasms"));
+    }
+
+    fn protocol_contract(&mut self, row: &ProtocolContractRow) {
+        let object = Object::new().set("contract_id", hex::encode(row.contract_id)).set("wasm_hash", hex::encode(row.wasm_hash));
+        self.row(&object.line("protocol_contracts"));
+    }
+
+    fn sep41_balance_delta(&mut self, row: &Sep41BalanceDelta) {
+        let object = Object::new()
+            .set("account_id", row.account_id.to_strkey())
+            .set("contract_id", row.contract_id.to_strkey())
+            .set("delta", row.delta.to_string());
+        self.row(&object.line("sep41_all.balance_deltas"));
+    }
+
+    fn sep41_allowance(&mut self, row: &Sep41AllowanceRow) {
+        let object = Object::new()
+            .set("owner_id", row.owner_id.to_strkey())
+            .set("spender_id", row.spender_id.to_strkey())
+            .set("contract_id", row.contract_id.to_strkey())
+            .set("amount", row.amount.to_string())
+            .set("expiration_ledger", row.expiration_ledger.to_string());
+        self.row(&object.line("sep41_all.allowances"));
     }
 
     fn append(&mut self, later: &mut Self) {

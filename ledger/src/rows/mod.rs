@@ -3,6 +3,15 @@
 //! Rows borrow from the ledger's frame; a taker encodes or counts them at once and keeps nothing. Times are Unix seconds, amounts stroops,
 //! ids TOIDs (SEP-35). The meaning of each column and when a row appears: docs/rows.md.
 
+mod current;
+mod state_change;
+
+pub use current::{
+    AssetId, ContractEventsRow, CreditAsset, EntryOp, LiquidityPoolBalanceRow, LiquidityPoolRow, NativeBalanceRow, ProtocolContractRow,
+    ProtocolWasmRow, SacBalanceRow, SacTokenRow, Sep41AllowanceRow, Sep41BalanceDelta, TrustlineBalanceRow,
+};
+pub use state_change::{Category, KeyValue, Place, Reason, StateChangeIds, StateChangeRow, Stream, Threshold, flags};
+
 use crate::AddressBytes;
 
 /// What a ledger's header says, printed before its rows. Not a table.
@@ -99,6 +108,34 @@ pub trait Rows: Default + Send {
     fn transaction_account(&mut self, row: &TransactionAccountRow);
     /// Takes an `operations_accounts` row.
     fn operation_account(&mut self, row: &OperationAccountRow);
+    /// Takes a `state_changes` row.
+    fn state_change(&mut self, _row: &StateChangeRow<'_>) {}
+    /// Takes a `state_changes` row that a SEP-41 event gives, and its contract; kept only if that is known as a SEP-41 token.
+    fn sep41_state_change(&mut self, _contract_id: AddressBytes, _row: &StateChangeRow<'_>) {}
+    /// Takes the contract events of an operation, for whoever shows them.
+    fn contract_events(&mut self, _row: &ContractEventsRow<'_>) {}
+    /// Takes a `native_balances` row.
+    fn native_balance(&mut self, _row: &NativeBalanceRow) {}
+    /// Takes an asset of `trustline_assets`.
+    fn trustline_asset(&mut self, _asset: &CreditAsset) {}
+    /// Takes a `trustline_balances` row.
+    fn trustline_balance(&mut self, _row: &TrustlineBalanceRow) {}
+    /// Takes a `sac_balances` row.
+    fn sac_balance(&mut self, _row: &SacBalanceRow) {}
+    /// Takes a `liquidity_pools` row.
+    fn liquidity_pool(&mut self, _row: &LiquidityPoolRow) {}
+    /// Takes a `liquidity_pool_balances` row.
+    fn liquidity_pool_balance(&mut self, _row: &LiquidityPoolBalanceRow) {}
+    /// Takes a `contract_tokens` row of an asset contract.
+    fn sac_token(&mut self, _row: &SacTokenRow) {}
+    /// Takes a `protocol_wasms` row.
+    fn protocol_wasm(&mut self, _row: &ProtocolWasmRow) {}
+    /// Takes a `protocol_contracts` row.
+    fn protocol_contract(&mut self, _row: &ProtocolContractRow) {}
+    /// Takes what a ledger did to a SEP-41 balance.
+    fn sep41_balance_delta(&mut self, _row: &Sep41BalanceDelta) {}
+    /// Takes a SEP-41 allowance.
+    fn sep41_allowance(&mut self, _row: &Sep41AllowanceRow) {}
     /// Joins what `later` took, after what `self` took, and leaves `later` empty with its buffers kept for reuse.
     fn append(&mut self, later: &mut Self);
     /// Rows taken since the last `clear`, ledger lines not counted.
