@@ -4,6 +4,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
+use base64 as _;
 use bytes as _;
 use futures_util as _;
 use hex as _;

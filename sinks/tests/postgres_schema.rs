@@ -2,6 +2,7 @@
 
 mod support;
 
+use base64 as _;
 use bytes as _;
 use futures_util as _;
 use hex as _;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use base64 as _;
 use bytes as _;
 use futures_util as _;
 use hex as _;

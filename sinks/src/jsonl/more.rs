@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
-use starmill_ledger::rows::{ContractEventsRow, EntryOp, KeyValue, StateChangeRow};
+use starmill_ledger::rows::{ContractEventsRow, EntryOp, KeyValue, StateChangeRow, Threshold};
 use starmill_ledger::strkey;
 
 /// A JSON object under construction; keys come out sorted.
@@ -83,7 +83,7 @@ pub(super) fn state_change(table: &str, row: &StateChangeRow<'_>) -> String {
         .set_if("liquidity_pool_id", row.liquidity_pool_id.map(hex::encode))
         .set_if("signer_weight_old", row.signer_weight_old)
         .set_if("signer_weight_new", row.signer_weight_new)
-        .set_if("threshold", row.threshold.map(|t| t.name()))
+        .set_if("threshold", row.threshold.map(Threshold::name))
         .set_if("threshold_old", row.threshold_old)
         .set_if("threshold_new", row.threshold_new)
         .set_if("trustline_limit_old", row.trustline_limit_old.map(|l| l.to_string()))
