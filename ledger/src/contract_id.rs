@@ -1,7 +1,8 @@
-//! Contract ids: SHA-256 of `HashIDPreimage` of type contract id, from the network, and a deployer with salt or an asset (CAP-46).
+//! Ids that are hashes of what they stand for: contracts (SHA-256 of `HashIDPreimage` of type contract id, from the network, and a deployer
+//! with salt or an asset, CAP-46) and liquidity pools (CAP-38).
 
 use sha2::{Digest, Sha256};
-use starmill_xdr::{Asset, ClaimableBalanceId, ContractIdPreimage, PublicKey, ScAddress};
+use starmill_xdr::{Asset, ClaimableBalanceId, ContractIdPreimage, LiquidityPoolParameters, PublicKey, ScAddress};
 
 use crate::network::Network;
 
@@ -24,20 +25,36 @@ pub fn from_preimage(network: &Network, preimage: &ContractIdPreimage<'_>) -> [u
 /// The id of the asset contract (SAC) of an asset.
 pub fn of_asset(network: &Network, asset: &Asset<'_>) -> [u8; 32] {
     let mut sha = start(network, 1);
+    hash_asset(&mut sha, asset);
+    sha.finalize().into()
+}
+
+/// The id of the pool of these parameters, as they stand (CAP-38): SHA-256 of `LiquidityPoolParameters`.
+pub fn of_pool(parameters: &LiquidityPoolParameters<'_>) -> [u8; 32] {
+    let LiquidityPoolParameters::LiquidityPoolConstantProduct(pool) = parameters;
+    let mut sha = Sha256::new();
+    number(&mut sha, 0);
+    hash_asset(&mut sha, &pool.asset_a);
+    hash_asset(&mut sha, &pool.asset_b);
+    sha.update(pool.fee.to_be_bytes());
+    sha.finalize().into()
+}
+
+/// The XDR of an asset.
+fn hash_asset(sha: &mut Sha256, asset: &Asset<'_>) {
     match asset {
-        Asset::Native => number(&mut sha, 0),
+        Asset::Native => number(sha, 0),
         Asset::CreditAlphanum4(a) => {
-            number(&mut sha, 1);
+            number(sha, 1);
             sha.update(a.asset_code);
-            public_key(&mut sha, a.issuer);
+            public_key(sha, a.issuer);
         }
         Asset::CreditAlphanum12(a) => {
-            number(&mut sha, 2);
+            number(sha, 2);
             sha.update(a.asset_code);
-            public_key(&mut sha, a.issuer);
+            public_key(sha, a.issuer);
         }
     }
-    sha.finalize().into()
 }
 
 fn start(network: &Network, arm: u32) -> Sha256 {

@@ -40,6 +40,9 @@ pub enum Fault {
         /// Position in the raw list.
         index: usize,
     },
+    /// Meta or result lacks what the operation's type demands.
+    #[error("{0}")]
+    Inconsistent(&'static str),
     /// A sequence number, count or time that no row can hold.
     #[error("{what} is {value}, over the largest that a row can hold ({max})")]
     OutOfRange {
@@ -63,6 +66,7 @@ impl Fault {
             Self::UnknownTransactionHash(_) => "unknown-transaction-hash",
             Self::NetworkMismatch { .. } => "network-mismatch",
             Self::ChangeWithoutState { .. } => "change-without-state",
+            Self::Inconsistent(_) => "inconsistent-meta",
             Self::OutOfRange { .. } => "out-of-range",
             Self::Fee(_) => "fee-arithmetic",
         }

@@ -4,7 +4,8 @@ use once_cell::unsync::OnceCell;
 use starmill_xdr::{Arena, Operation, OperationBody, OperationResult, Spanned, TransactionResultCode};
 
 use crate::changes::{self, Change};
-use crate::error::LedgerError;
+use crate::error::{Fault, LedgerError};
+use crate::rows::Place;
 use crate::toid;
 use crate::transaction::{Transaction, muxed_key};
 
@@ -61,6 +62,17 @@ impl<'t, 'a> OperationView<'t, 'a> {
         self.changes.get_or_try_init(|| self.extract()).copied()
     }
 
+    /// A fault as an error of this operation.
+    pub fn error(&self, fault: Fault) -> LedgerError {
+        LedgerError { operation: Some(self.index), ..fault.in_transaction(self.transaction.head.sequence, self.transaction.index) }
+    }
+
+    /// What all state changes of this operation share.
+    pub fn place(&self) -> Place {
+        let head = self.transaction.head;
+        Place { to_id: self.transaction.to_id(), operation_id: self.id(), ledger: head.sequence, closed_at: head.closed_at }
+    }
+
     fn extract(&self) -> Result<&'a [Change<'a>], LedgerError> {
         let transaction = self.transaction;
         if transaction.result_code() == TransactionResultCode::TxInternalError
@@ -69,9 +81,6 @@ impl<'t, 'a> OperationView<'t, 'a> {
             return Ok(&[]);
         }
         let raw = transaction.operation_changes(self.index as usize);
-        changes::extract(raw, self.arena).map_err(|fault| LedgerError {
-            operation: Some(self.index),
-            ..fault.in_transaction(transaction.head.sequence, transaction.index)
-        })
+        changes::extract(raw, self.arena).map_err(|fault| self.error(fault))
     }
 }

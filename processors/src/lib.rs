@@ -2,6 +2,7 @@
 //!
 //! Emitters read [`starmill_ledger`] views and write through [`starmill_ledger::rows::Rows`]. No clock, no I/O, no threads, no database.
 
+pub mod effects;
 pub mod operations;
 mod out;
 pub mod participants;
@@ -37,6 +38,7 @@ pub fn process<'a, R: Rows>(
     for view in OperationView::all(transaction, arena) {
         operations::emit(&view, out.rows);
         out.participants.begin_operation(&view)?;
+        effects::emit(&view, out)?;
         out.participants.finish_operation(&view, out.rows);
     }
     out.participants.finish(transaction, out.rows);
