@@ -1,5 +1,6 @@
 //! Rows of hand-shaped ledgers: what each rule of docs/rows.md says, one test a rule.
 
+mod effects;
 mod participants;
 mod rows;
 mod support;

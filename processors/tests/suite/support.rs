@@ -12,7 +12,12 @@ use starmill_fixtures::{
     },
     to_xdr,
 };
-use starmill_ledger::rows::{LedgerRow, OperationAccountRow, OperationRow, Rows, TransactionAccountRow, TransactionRow};
+use std::fmt::Write as _;
+
+use starmill_ledger::rows::{
+    KeyValue, LedgerRow, OperationAccountRow, OperationRow, Rows, StateChangeRow, TransactionAccountRow, TransactionRow,
+};
+use starmill_ledger::strkey;
 use starmill_ledger::{CurrentState, LedgerError, Network, PairedLedger, Skim, envelope as envelopes};
 use starmill_processors::{Scratch, process};
 use starmill_xdr::Arena;
@@ -25,6 +30,8 @@ pub(crate) struct Collected {
     pub(crate) operations: Vec<(i64, String, String, bool, usize)>,
     pub(crate) transaction_accounts: Vec<(i64, String)>,
     pub(crate) operation_accounts: Vec<(i64, String)>,
+    /// State changes without the columns that all rows of an operation share, as text.
+    pub(crate) state_changes: Vec<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -59,6 +66,9 @@ impl Rows for Collected {
     fn operation_account(&mut self, row: &OperationAccountRow) {
         self.operation_accounts.push((row.operation_id, row.account_id.to_strkey()));
     }
+    fn state_change(&mut self, row: &StateChangeRow<'_>) {
+        self.state_changes.push(shown(row));
+    }
     fn append(&mut self, _: &mut Self) {}
     fn rows(&self) -> u64 {
         0
@@ -83,6 +93,43 @@ impl Collected {
         assert_eq!(self.transactions.len(), 1);
         self.transaction_accounts.iter().map(|(_, account)| account.clone()).collect()
     }
+}
+
+/// A state change as `CATEGORY REASON account` and what else is set; the id counts from its stream's base.
+fn shown(row: &StateChangeRow<'_>) -> String {
+    let (id, stream) = (row.state_change_id, row.state_change_id >> 28 << 28);
+    let mut text = format!("{} {} {} {}", id - stream, row.category.name(), row.reason.name(), row.account_id.to_strkey());
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            let _ = write!(text, " {name}={value}");
+        }
+    };
+    add("token", row.token_id.map(|a| a.to_strkey()));
+    add("pool", row.liquidity_pool_id.map(|id| id.iter().map(|b| format!("{b:02x}")).collect()));
+    add("amount", row.amount.map(|a| a.to_string()));
+    add("signer", row.signer.and_then(|key| strkey::signer_key(&key)));
+    add("creator", row.creator_account_id.map(|a| a.to_strkey()));
+    add("destination", row.destination_account_id.map(|a| a.to_strkey()));
+    add("spender", row.spender_account_id.map(|a| a.to_strkey()));
+    add("weight_old", row.signer_weight_old.map(|w| w.to_string()));
+    add("weight_new", row.signer_weight_new.map(|w| w.to_string()));
+    add("threshold", row.threshold.map(|t| t.name().to_owned()));
+    add("old", row.threshold_old.map(|t| t.to_string()));
+    add("new", row.threshold_new.map(|t| t.to_string()));
+    add("limit_old", row.trustline_limit_old.map(|l| l.to_string()));
+    add("limit_new", row.trustline_limit_new.map(|l| l.to_string()));
+    add("flags", row.flags.map(|f| f.to_string()));
+    add("name", row.data_entry_name.map(|name| String::from_utf8_lossy(name).into_owned()));
+    let bytes = |side: Option<&[u8]>| side.map_or_else(|| "-".to_owned(), |bytes| String::from_utf8_lossy(bytes).into_owned());
+    add(
+        "key_value",
+        row.key_value.map(|value| match value {
+            KeyValue::Texts { old, new } | KeyValue::Base64 { old, new } => format!("{}>{}", bytes(old), bytes(new)),
+            KeyValue::LiveUntilLedger(ledger) => ledger.to_string(),
+            KeyValue::Signer(key) => strkey::signer_key(&key).unwrap_or_default(),
+        }),
+    );
+    text
 }
 
 /// The local network's id.
