@@ -1,8 +1,8 @@
 //! Current state, folded: of all changes of an entry in a ledger the last one counts.
 //!
 //! The process stage collects changes chunk by chunk; at the end of a ledger, when all are together, the fold nets them and writes one row an
-//! entry. An entry that ends removed is a REMOVE if it was there before the ledger (or came back from the archive in it), and nothing if the
-//! ledger itself made it (docs/rows.md, current state). Rows come out sorted by key.
+//! entry. An entry that ends removed is a REMOVE, also if the ledger itself made it, which then removes no row; only if it was made in the
+//! ledger and the removal came right after, there is nothing to write (docs/rows.md, current state). Rows come out sorted by key.
 
 use crate::rows::{
     CreditAsset, EntryOp, LiquidityPoolBalanceRow, LiquidityPoolRow, NativeBalanceRow, ProtocolContractRow, ProtocolWasmRow, Rows,
@@ -133,14 +133,17 @@ impl CurrentState {
     }
 }
 
-/// The last step of each entry, unless it made and removed the entry itself.
+/// The last step of each entry; nothing for a removal right after the entry was made, if it was not there before the ledger.
 fn fold<R: Copy, K: Ord>(steps: &mut Vec<Step<R>>, key: impl Fn(&R) -> K, op: impl Fn(&R) -> EntryOp, mut write: impl FnMut(&R)) {
     // Stable: changes of one operation keep their order.
     steps.sort_by(|a, b| key(&a.row).cmp(&key(&b.row)).then(a.order.cmp(&b.order)));
     for entry in steps.chunk_by(|a, b| key(&a.row) == key(&b.row)) {
-        if let (Some(first), Some(last)) = (entry.first(), entry.last())
-            && (op(&last.row) != EntryOp::Remove || first.existed)
-        {
+        let [first, .., last] = entry else {
+            entry.iter().for_each(|only| write(&only.row));
+            continue;
+        };
+        let added_before = entry.iter().nth_back(1).is_some_and(|step| op(&step.row) == EntryOp::Add);
+        if op(&last.row) != EntryOp::Remove || first.existed || !added_before {
             write(&last.row);
         }
     }

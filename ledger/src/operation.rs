@@ -1,7 +1,7 @@
 //! One operation of a transaction, with its changes worked out once and read by every emitter.
 
 use once_cell::unsync::OnceCell;
-use starmill_xdr::{Arena, Operation, OperationBody, OperationResult, Spanned, TransactionResultCode};
+use starmill_xdr::{Arena, ContractEvent, Operation, OperationBody, OperationResult, Spanned, TransactionResultCode};
 
 use crate::changes::{self, Change};
 use crate::error::{Fault, LedgerError};
@@ -71,6 +71,16 @@ impl<'t, 'a> OperationView<'t, 'a> {
     pub fn place(&self) -> Place {
         let head = self.transaction.head;
         Place { to_id: self.transaction.to_id(), operation_id: self.id(), ledger: head.sequence, closed_at: head.closed_at }
+    }
+
+    /// The events of the contracts that a host function called, in order; empty unless the transaction was applied and this is a host
+    /// function. Events of classic operations only repeat what their changes say, and are not shown.
+    pub fn contract_events(&self) -> &'a [Spanned<'a, ContractEvent<'a>>] {
+        if matches!(self.body(), OperationBody::InvokeHostFunction(_)) && self.transaction.successful() {
+            self.transaction.operation_events(self.index as usize)
+        } else {
+            &[]
+        }
     }
 
     fn extract(&self) -> Result<&'a [Change<'a>], LedgerError> {

@@ -1,8 +1,8 @@
 //! One transaction of a ledger, decoded: envelope, result, meta, fee changes, and the questions that processors ask of them.
 
 use starmill_xdr::{
-    AccountId, Arena, FeeBumpTransactionInnerTx, InnerTransactionResultResult, LedgerEntryChange, LedgerEntryChanges, Memo, MuxedAccount,
-    Operation, OperationResult, SorobanTransactionData, Spanned, TransactionEnvelope, TransactionExt, TransactionMeta,
+    AccountId, Arena, ContractEvent, FeeBumpTransactionInnerTx, InnerTransactionResultResult, LedgerEntryChange, LedgerEntryChanges, Memo,
+    MuxedAccount, Operation, OperationResult, SorobanTransactionData, Spanned, TransactionEnvelope, TransactionExt, TransactionMeta,
     TransactionResultCode, TransactionResultPair, TransactionResultResult, Xdr, XdrError, decode_checked,
 };
 
@@ -233,5 +233,15 @@ impl<'a> Transaction<'a> {
             TransactionMeta::V4(meta) => meta.operations.get(index).map(|o| o.changes),
         };
         changes.unwrap_or(&[])
+    }
+
+    /// Contract events of operation `index`, 0-based: in meta V3 those of the transaction, which has one operation; in V4 its own, also those
+    /// of classic operations (CAP-67); none in older metas, nor where the meta has none for it.
+    pub fn operation_events(&self, index: usize) -> &'a [Spanned<'a, ContractEvent<'a>>] {
+        match self.meta {
+            TransactionMeta::V0(_) | TransactionMeta::V1(_) | TransactionMeta::V2(_) => &[],
+            TransactionMeta::V3(meta) => meta.soroban_meta.map_or(&[], |soroban| soroban.events),
+            TransactionMeta::V4(meta) => meta.operations.get(index).map_or(&[], |operation| operation.events),
+        }
     }
 }

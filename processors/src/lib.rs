@@ -2,12 +2,25 @@
 //!
 //! Emitters read [`starmill_ledger`] views and write through [`starmill_ledger::rows::Rows`]. No clock, no I/O, no threads, no database.
 
+mod asset_text;
+pub mod contract_deploys;
+pub mod contract_events;
+mod contract_values;
 pub mod effects;
+pub mod entries;
+mod liquidity_pools;
+pub mod native_balances;
 pub mod operations;
 mod out;
 pub mod participants;
+mod protocol_contracts;
+mod protocol_wasms;
 pub mod result_codes;
+pub mod sac_authorizations;
+mod sac_balances;
+mod sac_tokens;
 pub mod transactions;
+mod trustline_balances;
 
 pub use out::Out;
 
@@ -22,6 +35,7 @@ use starmill_fixtures as _;
 #[derive(Debug, Default)]
 pub struct Scratch {
     participants: participants::Scratch,
+    entries: entries::Scratch,
 }
 
 /// Writes all rows of one transaction. After an error what was written so far is of no use.
@@ -37,10 +51,15 @@ pub fn process<'a, R: Rows>(
     out.participants.begin(transaction);
     for view in OperationView::all(transaction, arena) {
         operations::emit(&view, out.rows);
+        contract_events::emit(&view, out.rows);
         out.participants.begin_operation(&view)?;
         effects::emit(&view, out)?;
+        contract_deploys::emit(&view, out);
+        sac_authorizations::emit(&view, out)?;
+        entries::emit(&view, &mut scratch.entries, out)?;
         out.participants.finish_operation(&view, out.rows);
     }
+    native_balances::emit(transaction, arena, out.state)?;
     out.participants.finish(transaction, out.rows);
     Ok(())
 }
