@@ -138,12 +138,10 @@ fn fold<R: Copy, K: Ord>(steps: &mut Vec<Step<R>>, key: impl Fn(&R) -> K, op: im
     // Stable: changes of one operation keep their order.
     steps.sort_by(|a, b| key(&a.row).cmp(&key(&b.row)).then(a.order.cmp(&b.order)));
     for entry in steps.chunk_by(|a, b| key(&a.row) == key(&b.row)) {
-        let [first, .., last] = entry else {
-            entry.iter().for_each(|only| write(&only.row));
-            continue;
-        };
-        let added_before = entry.iter().nth_back(1).is_some_and(|step| op(&step.row) == EntryOp::Add);
-        if op(&last.row) != EntryOp::Remove || first.existed || !added_before {
+        let made_here = entry.first().is_some_and(|first| !first.existed);
+        let netted =
+            made_here && matches!(entry, [.., before, last] if op(&before.row) == EntryOp::Add && op(&last.row) == EntryOp::Remove);
+        if let (Some(last), false) = (entry.last(), netted) {
             write(&last.row);
         }
     }
@@ -169,3 +167,6 @@ fn sum(list: &mut Vec<Sep41BalanceDelta>, mut write: impl FnMut(&Sep41BalanceDel
     }
     list.clear();
 }
+
+#[cfg(test)]
+mod tests;

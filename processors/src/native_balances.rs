@@ -63,7 +63,9 @@ fn collect_list<'a>(
     state: &mut CurrentState,
 ) -> Result<(), LedgerError> {
     let changes = changes::extract(raw, arena).map_err(|fault| fault.in_transaction(transaction.head.sequence, transaction.index))?;
-    changes.iter().for_each(|change| collect(transaction, moment, change, state));
+    for change in changes {
+        collect(transaction, moment, change, state);
+    }
     Ok(())
 }
 
@@ -113,7 +115,7 @@ fn only_signers_differ(change: &Change<'_>) -> bool {
         && before.flags == after.flags
         && before.home_domain == after.home_domain
         && before.thresholds == after.thresholds
-        && same_extension(&before.ext, &after.ext)
+        && same_extension(before.ext, after.ext)
 }
 
 fn account<'a>(entry: &LedgerEntry<'a>) -> Option<&'a AccountEntry<'a>> {
@@ -123,7 +125,7 @@ fn account<'a>(entry: &LedgerEntry<'a>) -> Option<&'a AccountEntry<'a>> {
     }
 }
 
-fn same_extension(before: &AccountEntryExt<'_>, after: &AccountEntryExt<'_>) -> bool {
+fn same_extension(before: AccountEntryExt<'_>, after: AccountEntryExt<'_>) -> bool {
     match (before, after) {
         (AccountEntryExt::V0, AccountEntryExt::V0) => true,
         (AccountEntryExt::V1(before), AccountEntryExt::V1(after)) => before == after,

@@ -1,4 +1,4 @@
-//! Authorization by asset contracts (CAP-46-6): BALANCE_AUTHORIZATION state changes, from the `set_authorized` events of host function
+//! Authorization by asset contracts (CAP-46-6): `BALANCE_AUTHORIZATION` state changes, from the `set_authorized` events of host function
 //! operations, in the order of the events.
 //!
 //! An event only says what is wanted; what was before stands in the operation's changes: in the balance entry of a holder that is a contract,
@@ -67,9 +67,9 @@ impl<'a> Instruction<'a> {
         let ContractEventBody::V0(body) = event.body;
         let [ScVal::Symbol(b"set_authorized"), topics @ ..] = body.topics else { return None };
         // CAP-67 leaves out the administrator, and comes with meta V4.
-        let (holder, asset) = match (view.transaction.meta, topics) {
-            (TransactionMeta::V3(_), [_, holder, asset]) | (TransactionMeta::V4(_), [holder, asset]) => (holder, asset),
-            _ => return None,
+        let ((TransactionMeta::V3(_), [_, holder, asset]) | (TransactionMeta::V4(_), [holder, asset])) = (view.transaction.meta, topics)
+        else {
+            return None;
         };
         let (ScVal::Address(holder), ScVal::String(text), ScVal::Bool(authorize)) = (holder, asset, body.data) else { return None };
         let asset = AssetText::first_of_list(text)?;

@@ -1,6 +1,11 @@
 //! Rows of hand-shaped ledgers: what each rule of docs/rows.md says, one test a rule.
 
+mod contract_deploys;
 mod effects;
+mod entries;
+mod entry_support;
+mod native_balances;
 mod participants;
 mod rows;
+mod sac_authorizations;
 mod support;

@@ -139,13 +139,18 @@ pub(crate) fn network() -> Hash {
 
 /// Rows of a ledger, or why there are none.
 pub(crate) fn rows_of(ledger: &LedgerCloseMeta) -> Result<Collected, LedgerError> {
+    rows_in(ledger)
+}
+
+/// The same, for whoever looks at other rows than [`Collected`] does.
+pub(crate) fn rows_in<R: Rows>(ledger: &LedgerCloseMeta) -> Result<R, LedgerError> {
     let network = Network::new(STANDALONE_PASSPHRASE);
     let frame = to_xdr(ledger).unwrap();
     let (head, skim) = Skim::of(&frame)?;
     let hashes: Vec<_> = skim.envelopes.iter().map(|e| envelopes::hash(&network, &frame, e)).collect();
     let pairs = envelopes::pair(&network, &frame, head.sequence, &skim, &hashes)?;
     let paired = PairedLedger { network: &network, head: &head, frame: &frame, skim: &skim, pairs: &pairs };
-    let (mut scratch, mut rows, mut state) = (Scratch::default(), Collected::default(), CurrentState::default());
+    let (mut scratch, mut rows, mut state) = (Scratch::default(), R::default(), CurrentState::default());
     let mut arena = Arena::default();
     for i in 0..skim.transactions.len() {
         arena.rewind();
