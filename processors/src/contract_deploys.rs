@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use starmill_ledger::rows::{Category, Place, Reason, Rows, StateChangeIds, StateChangeRow, Stream};
+use starmill_ledger::rows::{Category, Reason, Rows, StateChangeIds, StateChangeRow, Stream};
 use starmill_ledger::{AddressBytes, OperationView, contract_id};
 use starmill_xdr::{ContractIdPreimage, HostFunction, OperationBody, SorobanAuthorizedFunction, SorobanAuthorizedInvocation};
 
@@ -53,16 +53,13 @@ impl<R: Rows> Deploys<'_, '_, '_, '_, R> {
 
     fn deploy(&mut self, preimage: &ContractIdPreimage<'_>) {
         let ContractIdPreimage::Address(from) = preimage else { return };
-        let transaction = self.view.transaction;
-        let id = contract_id::from_preimage(transaction.network, preimage);
+        let id = contract_id::from_preimage(self.view.transaction.network, preimage);
         if !self.seen.insert(id) {
             return;
         }
-        let head = transaction.head;
-        let place = Place { to_id: transaction.to_id(), operation_id: self.view.id(), ledger: head.sequence, closed_at: head.closed_at };
         self.out.state_change(&StateChangeRow {
             creator_account_id: Some(AddressBytes::sc_address(&from.address)),
-            ..StateChangeRow::new(place, self.ids.next(), Category::Account, Reason::Create, AddressBytes::contract(&id))
+            ..StateChangeRow::new(self.view.place(), self.ids.next(), Category::Account, Reason::Create, AddressBytes::contract(&id))
         });
     }
 }

@@ -7,7 +7,7 @@
 //! give nothing (docs/rows.md, authorization by asset contracts). Fails where the changes fail.
 
 use starmill_ledger::changes::Change;
-use starmill_ledger::rows::{Category, CreditAsset, Place, Reason, Rows, StateChangeIds, StateChangeRow, Stream, flags};
+use starmill_ledger::rows::{Category, CreditAsset, Reason, Rows, StateChangeIds, StateChangeRow, Stream, flags};
 use starmill_ledger::{AddressBytes, LedgerError, OperationView};
 use starmill_xdr::{
     ContractEvent, ContractEventBody, ContractEventType, ContractId, LedgerEntryData, ScAddress, ScVal, TransactionMeta, TrustLineEntry,
@@ -38,11 +38,9 @@ pub fn emit<R: Rows>(view: &OperationView<'_, '_>, out: &mut Out<'_, R>) -> Resu
 }
 
 fn row(view: &OperationView<'_, '_>, id: i64, reason: Reason, instruction: &Instruction<'_>) -> StateChangeRow<'static> {
-    let head = view.transaction.head;
-    let place = Place { to_id: view.transaction.to_id(), operation_id: view.id(), ledger: head.sequence, closed_at: head.closed_at };
     StateChangeRow {
         token_id: Some(AddressBytes::contract(instruction.contract)),
-        ..StateChangeRow::new(place, id, Category::BalanceAuthorization, reason, AddressBytes::sc_address(instruction.holder))
+        ..StateChangeRow::new(view.place(), id, Category::BalanceAuthorization, reason, AddressBytes::sc_address(instruction.holder))
     }
 }
 

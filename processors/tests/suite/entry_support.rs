@@ -189,7 +189,7 @@ pub(crate) fn ledger(protocol: u32, transactions: Vec<Tx>) -> Result<Taken, Ledg
         let mut events = tx.events.into_iter();
         let operations =
             tx.changes.into_iter().map(|changes| OperationEffects { changes, events: events.next().unwrap_or_default() }).collect();
-        let soroban = tx.soroban.then(|| SorobanEffects { fees: SorobanTransactionMetaExt::V0, return_value: Some(ScVal::Void) });
+        let soroban = tx.soroban.then_some(SorobanEffects { fees: SorobanTransactionMetaExt::V0, return_value: Some(ScVal::Void) });
         let meta = (tx.meta)(TransactionEffects { operations, after: tx.after, soroban, ..TransactionEffects::default() }).unwrap();
         builder = builder.transaction(envelope, result, meta, tx.fee, tx.refund);
     }

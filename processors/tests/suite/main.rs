@@ -9,3 +9,5 @@ mod participants;
 mod rows;
 mod sac_authorizations;
 mod support;
+
+use stellar_strkey as _;
