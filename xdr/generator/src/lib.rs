@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What must be readable; everything that these contain is generated with them.
-pub const ROOTS: [&str; 9] = [
+pub const ROOTS: [&str; 10] = [
     "LedgerCloseMeta",
     "LedgerCloseMetaBatch",
     "BucketEntry",
@@ -27,6 +27,7 @@ pub const ROOTS: [&str; 9] = [
     "LedgerHeaderHistoryEntry",
     "TransactionHistoryEntry",
     "TransactionHistoryResultEntry",
+    "SCSpecEntry",
 ];
 
 /// Finds the definitions file of the stellar-xdr crate that the lock file of `workspace` names.

@@ -7,6 +7,8 @@ mod contract;
 #[rustfmt::skip]
 mod contract_config_setting;
 #[rustfmt::skip]
+mod contract_spec;
+#[rustfmt::skip]
 mod exporter;
 #[rustfmt::skip]
 mod ledger;
@@ -24,6 +26,7 @@ mod owned;
 
 pub use contract::*;
 pub use contract_config_setting::*;
+pub use contract_spec::*;
 pub use exporter::*;
 pub use ledger::*;
 pub use ledger_entries::*;

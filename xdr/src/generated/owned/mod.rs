@@ -2,6 +2,7 @@
 
 mod contract;
 mod contract_config_setting;
+mod contract_spec;
 mod exporter;
 mod ledger;
 mod ledger_entries;
