@@ -19,8 +19,10 @@ pub mod result_codes;
 pub mod sac_authorizations;
 mod sac_balances;
 mod sac_tokens;
+pub mod sep41;
 pub mod transactions;
 mod trustline_balances;
+pub mod wasm_spec;
 
 pub use out::Out;
 
@@ -29,7 +31,7 @@ use starmill_ledger::{CurrentState, LedgerError, OperationView, Transaction};
 use starmill_xdr::Arena;
 
 #[cfg(test)]
-use starmill_fixtures as _;
+use {proptest as _, starmill_fixtures as _};
 
 /// Everything that keeps memory from one transaction to the next.
 #[derive(Debug, Default)]
@@ -52,6 +54,7 @@ pub fn process<'a, R: Rows>(
     for view in OperationView::all(transaction, arena) {
         operations::emit(&view, out.rows);
         contract_events::emit(&view, out.rows);
+        sep41::emit(&view, out);
         out.participants.begin_operation(&view)?;
         effects::emit(&view, out)?;
         contract_deploys::emit(&view, out);
