@@ -22,6 +22,10 @@ pub const CODE_BYTES_MAX: usize = 2 << 20;
 /// Most entries that a specification may have.
 pub const ENTRIES_MAX: usize = 10_000;
 
+/// Most sections that code may have: each costs time, and a few bytes make one. Code within the network's own limit of 128 KiB cannot
+/// have so many.
+pub const SECTIONS_MAX: usize = 100_000;
+
 /// The custom section that holds the specification. Of several the first counts.
 const SECTION: &str = "contractspecv0";
 
@@ -42,6 +46,9 @@ pub enum NotSep41 {
         /// What is wrong there.
         message: String,
     },
+    /// More than [`SECTIONS_MAX`] sections.
+    #[error("code has more than {SECTIONS_MAX} sections")]
+    TooManySections,
     /// No section `contractspecv0`.
     #[error("no section {SECTION}")]
     NoSpecification,
@@ -70,6 +77,7 @@ impl NotSep41 {
         match self {
             Self::TooLong { .. } => "code-too-long",
             Self::NotAModule { .. } => "not-a-module",
+            Self::TooManySections => "too-many-sections",
             Self::NoSpecification => "no-specification",
             Self::Malformed { .. } => "malformed-specification",
             Self::TooManyEntries => "too-many-entries",
@@ -81,7 +89,9 @@ impl NotSep41 {
 
 impl From<BinaryReaderError> for NotSep41 {
     fn from(error: BinaryReaderError) -> Self {
-        Self::NotAModule { offset: error.offset(), message: error.message().to_owned() }
+        // The library's messages may have more lines; the first says what is wrong.
+        let message = error.message().lines().next().unwrap_or_default().to_owned();
+        Self::NotAModule { offset: error.offset(), message }
     }
 }
 
@@ -102,7 +112,8 @@ pub fn check(code: &[u8]) -> Result<(), NotSep41> {
 fn specification(code: &[u8]) -> Result<&[u8], NotSep41> {
     let short = || NotSep41::NotAModule { offset: code.len() as u64, message: "unexpected end".to_owned() };
     let (mut parser, mut rest, mut found) = (Parser::new(0), code, None);
-    loop {
+    // One turn for the header, one for each section, one for the end.
+    for _ in 0..SECTIONS_MAX + 2 {
         let Chunk::Parsed { consumed, payload } = parser.parse(rest, true)? else { return Err(short()) };
         rest = rest.get(consumed..).ok_or_else(short)?;
         match payload {
@@ -118,6 +129,7 @@ fn specification(code: &[u8]) -> Result<&[u8], NotSep41> {
             _ => {}
         }
     }
+    Err(NotSep41::TooManySections)
 }
 
 /// Looks for each needed function among the entries. Of a function that stands there twice one right signature is enough.

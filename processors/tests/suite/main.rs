@@ -8,6 +8,9 @@ mod native_balances;
 mod participants;
 mod rows;
 mod sac_authorizations;
+mod sep41;
+mod sep41_events;
 mod support;
+mod wasm_spec;
 
-use stellar_strkey as _;
+use {stellar_strkey as _, thiserror as _, wasmparser as _};
