@@ -104,6 +104,11 @@ impl<'s> Facts<'s> {
         self.recursive.contains(name)
     }
 
+    /// Whether `name` contains `part` without a typedef between them.
+    pub(crate) fn contains_directly(&self, name: &str, part: &str) -> bool {
+        reaches(self.schema, name, part, |definition| !matches!(definition.body, Body::Typedef { .. }))
+    }
+
     /// Whether exactly one place of the definitions reads this one, typedefs looked through.
     pub(crate) fn used_once(&self, name: &str) -> bool {
         !self.recursive(name) && self.uses(name) == 1
@@ -187,14 +192,23 @@ impl<'s> Facts<'s> {
 }
 
 fn reaches_itself(schema: &Schema, start: &str) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut todo = schema.get(start).body.targets();
+    reaches(schema, start, start, |_| true)
+}
+
+/// Whether a way leads from `start` to `end` through definitions that are let through.
+fn reaches(schema: &Schema, start: &str, end: &str, through: impl Fn(&Definition) -> bool) -> bool {
+    let (mut seen, mut todo) = (BTreeSet::new(), vec![start]);
     while let Some(name) = todo.pop() {
-        if name == start {
-            return true;
-        }
-        if seen.insert(name) {
-            todo.extend(schema.get(name).body.targets());
+        let definition = schema.get(name);
+        if through(definition) {
+            for target in definition.body.targets() {
+                if target == end {
+                    return true;
+                }
+                if seen.insert(target) {
+                    todo.push(target);
+                }
+            }
         }
     }
     false

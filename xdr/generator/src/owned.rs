@@ -7,39 +7,43 @@ use crate::model::{Body, Definition, Type};
 use crate::names::{field_name, type_name};
 use crate::types::{case_variant, spanned};
 
-/// Optionals that stellar-xdr keeps in a `Box`, because their type contains itself directly.
-const BOXED_THERE: [&str; 1] = ["ClaimPredicate"];
-
-/// An expression that converts `expr`, a value (not a reference to one) of `ty`.
-fn convert(facts: &Facts<'_>, ty: &Type, expr: &str) -> String {
+/// An expression that converts `expr`, a value (not a reference to one) of `ty` that stands in the definition `owner`.
+fn convert(facts: &Facts<'_>, owner: &str, ty: &Type, expr: &str) -> String {
     match ty {
         Type::Int | Type::UnsignedInt | Type::Hyper | Type::UnsignedHyper | Type::Bool => expr.into(),
         Type::OpaqueFixed { .. } => format!("*{expr}"),
         Type::OpaqueVar { .. } | Type::String { .. } => format!("{expr}.to_vec().try_into()?"),
         Type::Array { element, count } => {
-            let parts: Vec<_> = (0..*count).map(|i| convert(facts, element, &format!("{expr}[{i}]"))).collect();
+            let parts: Vec<_> = (0..*count).map(|i| convert(facts, owner, element, &format!("{expr}[{i}]"))).collect();
             format!("[{}]", parts.join(", "))
         }
         Type::VarArray { element, .. } => {
             let item = if spanned(element) { "item.value" } else { "(*item)" };
-            let each = convert(facts, element, item);
+            let each = convert(facts, owner, element, item);
             format!("{expr}.iter().map(|item| Ok({each})).collect::<Result<Vec<_>, s::Error>>()?.try_into()?")
         }
         Type::Optional { element } => {
             let item = if facts.boxed(element) { "(*item)" } else { "item" };
-            let inner = convert(facts, element, item);
-            let boxed = matches!(&**element, Type::Ref { name } if BOXED_THERE.contains(&name.as_str()));
-            let inner = if boxed { format!("Box::new({inner})") } else { inner };
+            let inner = part(facts, owner, element, item);
             format!("match {expr} {{ Some(item) => Some({inner}), None => None }}")
         }
         Type::Ref { name } => match &facts.schema.get(name).body {
             Body::Typedef { target } => match target {
                 Type::Int | Type::UnsignedInt | Type::Hyper | Type::UnsignedHyper => expr.into(),
-                _ => format!("s::{}({})", type_name(name), convert(facts, target, expr)),
+                _ => format!("s::{}({})", type_name(name), convert(facts, name, target, expr)),
             },
             Body::Enum { .. } => format!("s::{}::try_from({expr} as i32)?", type_name(name)),
             _ => format!("{expr}.to_owned_xdr()?"),
         },
+    }
+}
+
+/// The same for a field, an arm or an optional of `owner`, which stellar-xdr keeps in a `Box` if its type contains `owner` again.
+fn part(facts: &Facts<'_>, owner: &str, ty: &Type, expr: &str) -> String {
+    let value = convert(facts, owner, ty, expr);
+    match ty {
+        Type::Ref { name } if facts.contains_directly(name, owner) => format!("Box::new({value})"),
+        _ => value,
     }
 }
 
@@ -53,7 +57,7 @@ pub(crate) fn emit(out: &mut String, facts: &Facts<'_>, definition: &Definition)
             let _ = writeln!(body, "        Ok(s::{name} {{");
             for f in fields {
                 let field = field_name(&f.name);
-                let _ = writeln!(body, "            {field}: {},", convert(facts, &f.ty, &format!("self.{field}")));
+                let _ = writeln!(body, "            {field}: {},", part(facts, &definition.name, &f.ty, &format!("self.{field}")));
             }
             let _ = writeln!(body, "        }})");
         }
@@ -66,7 +70,7 @@ pub(crate) fn emit(out: &mut String, facts: &Facts<'_>, definition: &Definition)
                         None => drop(writeln!(body, "            Self::{variant} => s::{name}::{variant},")),
                         Some(ty) => {
                             let value = if facts.boxed(ty) { "(**value)" } else { "(*value)" };
-                            let inner = convert(facts, ty, value);
+                            let inner = part(facts, &definition.name, ty, value);
                             let _ = writeln!(body, "            Self::{variant}(value) => s::{name}::{variant}({inner}),");
                         }
                     }

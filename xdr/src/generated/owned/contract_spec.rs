@@ -8,7 +8,7 @@ impl ScSpecTypeOption<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::ScSpecTypeOption, s::Error> {
         Ok(s::ScSpecTypeOption {
-            value_type: self.value_type.to_owned_xdr()?,
+            value_type: Box::new(self.value_type.to_owned_xdr()?),
         })
     }
 }
@@ -17,8 +17,8 @@ impl ScSpecTypeResult<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::ScSpecTypeResult, s::Error> {
         Ok(s::ScSpecTypeResult {
-            ok_type: self.ok_type.to_owned_xdr()?,
-            error_type: self.error_type.to_owned_xdr()?,
+            ok_type: Box::new(self.ok_type.to_owned_xdr()?),
+            error_type: Box::new(self.error_type.to_owned_xdr()?),
         })
     }
 }
@@ -27,7 +27,7 @@ impl ScSpecTypeVec<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::ScSpecTypeVec, s::Error> {
         Ok(s::ScSpecTypeVec {
-            element_type: self.element_type.to_owned_xdr()?,
+            element_type: Box::new(self.element_type.to_owned_xdr()?),
         })
     }
 }
@@ -36,8 +36,8 @@ impl ScSpecTypeMap<'_> {
     /// The owned value of stellar-xdr.
     pub fn to_owned_xdr(&self) -> Result<s::ScSpecTypeMap, s::Error> {
         Ok(s::ScSpecTypeMap {
-            key_type: self.key_type.to_owned_xdr()?,
-            value_type: self.value_type.to_owned_xdr()?,
+            key_type: Box::new(self.key_type.to_owned_xdr()?),
+            value_type: Box::new(self.value_type.to_owned_xdr()?),
         })
     }
 }
@@ -92,11 +92,11 @@ impl ScSpecTypeDef<'_> {
             Self::Symbol => s::ScSpecTypeDef::Symbol,
             Self::Address => s::ScSpecTypeDef::Address,
             Self::MuxedAddress => s::ScSpecTypeDef::MuxedAddress,
-            Self::Option(value) => s::ScSpecTypeDef::Option((**value).to_owned_xdr()?),
-            Self::Result(value) => s::ScSpecTypeDef::Result((**value).to_owned_xdr()?),
-            Self::Vec(value) => s::ScSpecTypeDef::Vec((**value).to_owned_xdr()?),
-            Self::Map(value) => s::ScSpecTypeDef::Map((**value).to_owned_xdr()?),
-            Self::Tuple(value) => s::ScSpecTypeDef::Tuple((**value).to_owned_xdr()?),
+            Self::Option(value) => s::ScSpecTypeDef::Option(Box::new((**value).to_owned_xdr()?)),
+            Self::Result(value) => s::ScSpecTypeDef::Result(Box::new((**value).to_owned_xdr()?)),
+            Self::Vec(value) => s::ScSpecTypeDef::Vec(Box::new((**value).to_owned_xdr()?)),
+            Self::Map(value) => s::ScSpecTypeDef::Map(Box::new((**value).to_owned_xdr()?)),
+            Self::Tuple(value) => s::ScSpecTypeDef::Tuple(Box::new((**value).to_owned_xdr()?)),
             Self::BytesN(value) => s::ScSpecTypeDef::BytesN((*value).to_owned_xdr()?),
             Self::Udt(value) => s::ScSpecTypeDef::Udt((**value).to_owned_xdr()?),
         })
