@@ -106,7 +106,7 @@ fn i128_of(value: &ScVal<'_>) -> Option<i128> {
 fn amount_and_muxed_id(data: &ScVal<'_>) -> Option<(i128, Option<u64>)> {
     let ScVal::Map(entries) = data else { return Some((i128_of(data)?, None)) };
     let (mut amount, mut to_muxed_id) = (None, None);
-    for ScMapEntry { key, val } in (*entries)?.iter() {
+    for ScMapEntry { key, val } in *(*entries)? {
         match (key, val) {
             (ScVal::Symbol(b"amount"), val) => amount = Some(i128_of(val)?),
             (ScVal::Symbol(b"to_muxed_id"), ScVal::U64(id)) => to_muxed_id = Some(*id),

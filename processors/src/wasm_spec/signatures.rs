@@ -1,6 +1,6 @@
 //! The functions of a SEP-41 token.
 
-use starmill_xdr::{ScSpecFunctionV0, ScSpecType};
+use starmill_xdr::{ScSpecFunctionV0, ScSpecType, ScSpecTypeDef};
 use {ScSpecType::Address, ScSpecType::I128, ScSpecType::MuxedAddress, ScSpecType::String, ScSpecType::U32};
 
 /// Names and types of parameters, in order.
@@ -19,7 +19,7 @@ impl Function {
     /// Whether a function of this name has the right signature.
     pub(super) fn matches(&self, function: &ScSpecFunctionV0<'_>) -> bool {
         let inputs = function.inputs.iter().map(|input| (input.name, input.type_.discriminant()));
-        function.outputs.iter().map(|output| output.discriminant()).eq(self.output)
+        function.outputs.iter().map(ScSpecTypeDef::discriminant).eq(self.output)
             && self.inputs.iter().any(|list| inputs.clone().eq(list.iter().map(|(name, of)| (name.as_bytes(), *of))))
     }
 }

@@ -43,7 +43,7 @@ fn line(operation: i64, id: i64, what: &str, account: &str, amount: i128) -> Lin
 }
 
 impl Line {
-    fn and(self, more: impl ToString) -> Self {
+    fn and(self, more: &impl ToString) -> Self {
         Self(self.0, self.1, self.2, self.3, self.4, Some(more.to_string()))
     }
 }
@@ -184,8 +184,8 @@ fn the_muxed_id_goes_to_the_receiver() {
         says(vec![symbol("mint"), who("bob")], data(ScVal::U64(7))),
         says(vec![symbol("mint"), who("bob")], data(string("seven"))),
     ]);
-    let credit = line(1, 2, "BALANCE CREDIT", "bob", 5).and(u64::MAX);
-    let mints = [line(1, 3, "BALANCE MINT", "bob", 5).and(7), line(1, 4, "BALANCE MINT", "bob", 5)];
+    let credit = line(1, 2, "BALANCE CREDIT", "bob", 5).and(&u64::MAX);
+    let mints = [line(1, 3, "BALANCE MINT", "bob", 5).and(&7), line(1, 4, "BALANCE MINT", "bob", 5)];
     let [mint, mint_without] = mints;
     assert_eq!(rows.history, [line(1, 1, "BALANCE DEBIT", "alice", 5), credit, mint, mint_without]);
 }
@@ -214,9 +214,9 @@ fn mint_and_clawback_with_and_without_an_administrator() {
 fn an_approval_is_one_row_and_the_last_of_a_ledger_stands() {
     let rows = of(vec![approve("alice", "bob", 50, 700), approve("alice", "carol", 1, 2), approve("alice", "bob", 0, 0)]);
     let expected = [
-        line(1, 1, "ALLOWANCE UPDATE", "alice", 50).and(format!("{} until 700", named("bob"))),
-        line(1, 2, "ALLOWANCE UPDATE", "alice", 1).and(format!("{} until 2", named("carol"))),
-        line(1, 3, "ALLOWANCE UPDATE", "alice", 0).and(format!("{} until 0", named("bob"))),
+        line(1, 1, "ALLOWANCE UPDATE", "alice", 50).and(&format!("{} until 700", named("bob"))),
+        line(1, 2, "ALLOWANCE UPDATE", "alice", 1).and(&format!("{} until 2", named("carol"))),
+        line(1, 3, "ALLOWANCE UPDATE", "alice", 0).and(&format!("{} until 0", named("bob"))),
     ];
     assert_eq!(rows.history, expected);
     let mut allowances = rows.allowances;

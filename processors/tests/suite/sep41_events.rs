@@ -154,8 +154,8 @@ fn in_map(entries: &ScMap) -> Option<(i128, Option<u64>)> {
         entries.iter().filter(move |entry| entry.key == name).map(|entry| entry.val.clone()).collect::<Vec<_>>()
     };
     let amounts: Vec<i128> = of("amount").iter().map(number).collect::<Option<_>>()?;
-    let ids = of("to_muxed_id").into_iter().filter_map(|id| if let ScVal::U64(id) = id { Some(id) } else { None });
-    Some((*amounts.last()?, ids.last()))
+    let mut ids = of("to_muxed_id").into_iter().filter_map(|id| if let ScVal::U64(id) = id { Some(id) } else { None });
+    Some((*amounts.last()?, ids.next_back()))
 }
 
 fn number(value: &ScVal) -> Option<i128> {
