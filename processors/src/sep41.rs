@@ -22,9 +22,7 @@ pub fn emit<R: Rows>(view: &OperationView<'_, '_>, out: &mut Out<'_, R>) {
     if events.is_empty() {
         return;
     }
-    let head = view.transaction.head;
-    let place = Place { to_id: view.transaction.to_id(), operation_id: view.id(), ledger: head.sequence, closed_at: head.closed_at };
-    let mut writer = Writer { place, ids: StateChangeIds::new(Stream::Sep41), out };
+    let mut writer = Writer { place: view.place(), ids: StateChangeIds::new(Stream::Sep41), out };
     for event in events.iter().filter_map(|event| TokenEvent::of(&event.value)) {
         writer.event(&event);
     }
