@@ -105,7 +105,13 @@ fn shown(row: &StateChangeRow<'_>) -> String {
         }
     };
     add("token", row.token_id.map(|a| a.to_strkey()));
-    add("pool", row.liquidity_pool_id.map(|id| id.iter().map(|b| format!("{b:02x}")).collect()));
+    let hex = |id: &[u8; 32]| {
+        id.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    };
+    add("pool", row.liquidity_pool_id.map(hex));
     add("amount", row.amount.map(|a| a.to_string()));
     add("signer", row.signer.and_then(|key| strkey::signer_key(&key)));
     add("creator", row.creator_account_id.map(|a| a.to_strkey()));
