@@ -1,5 +1,5 @@
-//! Reads the values that asset contracts (SAC, CAP-46-6) keep in their entries. Whoever wrote the contract wrote the value: what has another
-//! shape is `None`, never an error.
+//! Reads the values that asset contracts (SAC, CAP-46-6) keep in their entries, and tokens in their events. Whoever wrote the contract
+//! wrote the value: what has another shape is `None`, never an error.
 
 use starmill_ledger::rows::CreditAsset;
 use starmill_ledger::{Network, contract_id};

@@ -2,7 +2,9 @@
 //! and with a muxed id). The number of topics is exact, so that events of asset contracts, which end in the asset's name, are none of these.
 
 use starmill_ledger::AddressBytes;
-use starmill_xdr::{ContractEvent, ContractEventBody, ContractEventType, Int128Parts, ScMapEntry, ScVal};
+use starmill_xdr::{ContractEvent, ContractEventBody, ContractEventType, ScMapEntry, ScVal};
+
+use crate::contract_values::{i128_of, map};
 
 /// What a token says that it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,19 +96,12 @@ fn address(value: &ScVal<'_>) -> Option<AddressBytes> {
     }
 }
 
-fn i128_of(value: &ScVal<'_>) -> Option<i128> {
-    match value {
-        ScVal::I128(Int128Parts { hi, lo }) => Some((i128::from(*hi) << 64) | i128::from(*lo)),
-        _ => None,
-    }
-}
-
 /// A bare amount, or a map with `amount` and, where it is a number, `to_muxed_id`. Other keys are passed over; of a key that
 /// stands there twice, which the protocol does not let happen, the last counts.
 fn amount_and_muxed_id(data: &ScVal<'_>) -> Option<(i128, Option<u64>)> {
-    let ScVal::Map(entries) = data else { return Some((i128_of(data)?, None)) };
+    let ScVal::Map(_) = data else { return Some((i128_of(data)?, None)) };
     let (mut amount, mut to_muxed_id) = (None, None);
-    for ScMapEntry { key, val } in *(*entries)? {
+    for ScMapEntry { key, val } in map(data)? {
         match (key, val) {
             (ScVal::Symbol(b"amount"), val) => amount = Some(i128_of(val)?),
             (ScVal::Symbol(b"to_muxed_id"), ScVal::U64(id)) => to_muxed_id = Some(*id),

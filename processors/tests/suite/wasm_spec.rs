@@ -3,13 +3,15 @@
 use proptest::prelude::*;
 use starmill_fixtures::{
     stellar_xdr::{
-        ScSpecEntry, ScSpecFunctionInputV0, ScSpecFunctionV0, ScSpecTypeDef, ScSpecTypeOption, ScSpecUdtEnumCaseV0, ScSpecUdtEnumV0,
-        ScSymbol,
+        ContractCodeEntry, ContractCodeEntryExt, Hash, LedgerEntryData, ScSpecEntry, ScSpecFunctionInputV0, ScSpecFunctionV0,
+        ScSpecTypeDef, ScSpecTypeOption, ScSpecUdtEnumCaseV0, ScSpecUdtEnumV0, ScSymbol,
     },
     to_xdr,
 };
 use starmill_processors::wasm_spec::{CODE_BYTES_MAX, ENTRIES_MAX, NotSep41, SECTIONS_MAX, check, is_sep41};
 use starmill_xdr::XdrError;
+
+use crate::entry_support::{Tx, created};
 
 const HEADER: &[u8] = b"\0asm\x01\0\0\0";
 const SPECIFICATION: &str = "contractspecv0";
@@ -103,6 +105,19 @@ fn saying(bytes: &[u8]) -> Vec<u8> {
 fn ten_functions_make_a_token_in_any_order() {
     assert_eq!(check(&of(token())), Ok(()));
     assert_eq!(check(&of(token().into_iter().rev().collect())), Ok(()));
+}
+
+#[test]
+fn uploaded_code_is_classified() {
+    let upload = |code: Vec<u8>| {
+        let code = code.try_into().unwrap();
+        let entry = ContractCodeEntry { ext: ContractCodeEntryExt::V0, hash: Hash([4; 32]), code };
+        let wasms = Tx::call(created(LedgerEntryData::ContractCode(entry))).rows().wasms;
+        wasms.iter().map(|row| row.is_sep41).collect::<Vec<_>>()
+    };
+    assert_eq!(upload(of(token())), [true]);
+    assert_eq!(upload(of(token()[1..].to_vec())), [false]);
+    assert_eq!(upload(Vec::new()), [false]);
 }
 
 #[test]
