@@ -1,5 +1,6 @@
 //! The command line: every command, flag and its help. Completions and manual pages are made from this.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -57,7 +58,7 @@ pub(crate) struct SourceArgs {
 #[derive(Debug, Args)]
 pub(crate) struct NetworkArgs {
     /// pubnet, testnet, futurenet, local, or a passphrase; found from the ledgers' own hashes when not given.
-    #[arg(long, env = "STARMILL_NETWORK", value_name = "NAME|PASSPHRASE")]
+    #[arg(long, env = "STARMILL_NETWORK", value_name = "NAME|PASSPHRASE", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) network: Option<String>,
 }
 
@@ -65,7 +66,7 @@ pub(crate) struct NetworkArgs {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DatabaseArgs {
     /// A Postgres database, for example `postgres://user@host/name`. Without it starmill runs its own, in the data folder.
-    #[arg(long, env = "STARMILL_DATABASE_URL", value_name = "URL", conflicts_with = "data_dir")]
+    #[arg(long, env = "STARMILL_DATABASE_URL", value_name = "URL", conflicts_with = "data_dir", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) database_url: Option<String>,
     /// Folder of starmill's own Postgres.
     #[arg(long, env = "STARMILL_DATA_DIR", value_name = "FOLDER", default_value = "starmill-data")]
@@ -248,8 +249,10 @@ pub(crate) struct SynthArgs {
 }
 
 /// Prints completions.
-pub(crate) fn completions(shell: clap_complete::Shell) {
-    clap_complete::generate(shell, &mut Cli::command(), "starmill", &mut std::io::stdout());
+pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "starmill", &mut text);
+    Ok(std::io::stdout().write_all(&text)?)
 }
 
 /// Prints or writes manual pages.

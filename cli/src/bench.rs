@@ -19,6 +19,7 @@ use crate::args::{BenchArgs, BenchCommand, BenchProcessArgs};
 use crate::failure::Failure;
 use crate::files;
 use crate::network;
+use crate::output::say;
 use crate::processor::AllRows;
 use crate::summary::thousands;
 
@@ -49,9 +50,9 @@ pub(crate) fn bench(args: &BenchArgs) -> anyhow::Result<()> {
     for file in &args.files {
         let measured = measure(file, args)?;
         if args.json {
-            println!("{}", serde_json::to_string(&measured)?);
+            say!("{}", serde_json::to_string(&measured)?)?;
         } else {
-            show(&measured);
+            show(&measured)?;
         }
     }
     Ok(())
@@ -160,19 +161,20 @@ fn owned_decode(frame: &[u8]) -> anyhow::Result<Duration> {
     Ok(time)
 }
 
-fn show(m: &Measured) {
+fn show(m: &Measured) -> std::io::Result<()> {
     let times = |part: f64| m.owned_decode_ms / part;
-    println!("{}", m.fixture);
-    println!(
+    say!("{}", m.fixture)?;
+    say!(
         "  {} ledgers, {} transactions, {} bytes; {} threads for the total",
         m.ledgers,
         m.transactions,
         thousands(m.bytes as u64),
         m.threads
-    );
-    println!("  owned decode {:>9.3} ms", m.owned_decode_ms);
+    )?;
+    say!("  owned decode {:>9.3} ms", m.owned_decode_ms)?;
     for (name, ms) in [("skim", m.ms.skim), ("decode", m.ms.decode), ("hash", m.ms.hash), ("process", m.ms.process), ("total", m.ms.total)]
     {
-        println!("  {name:<12} {ms:>9.3} ms   {:.1} times faster than owned decode", times(ms));
+        say!("  {name:<12} {ms:>9.3} ms   {:.1} times faster than owned decode", times(ms))?;
     }
+    Ok(())
 }

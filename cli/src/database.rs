@@ -9,6 +9,7 @@ use starmill_sinks::{PostgresConfig, PrivateCluster};
 
 use crate::args::{DatabaseArgs, DbArgs, DbCommand};
 use crate::failure::Failure;
+use crate::output::say;
 
 /// A database that is there and can be connected to, for as long as this is alive.
 #[derive(Debug)]
@@ -49,6 +50,18 @@ impl Database {
         PostgresConfig::new(self.url(), network.passphrase())
     }
 
+    /// A lost connection of our own server has its reason in the server's log; a full disk is told as such.
+    pub(crate) fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        let known = Failure::of(&error);
+        match self {
+            Self::Private(cluster) if known.code == "connection-lost" && cluster.log_says_disk_full() => {
+                let advice = "make room on the disk of the data folder, then run the same command again";
+                Failure { code: "disk-full", message: known.message, advice: Some(advice.to_owned()) }.into()
+            }
+            _ => error,
+        }
+    }
+
     /// Stops our own server, unless another process uses it.
     pub(crate) fn close(self) -> anyhow::Result<()> {
         if let Self::Private(cluster) = self {
@@ -72,7 +85,7 @@ pub(crate) fn command(args: &DbArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         DbCommand::Url => {
             let cluster = existing(&args.data_dir)?;
-            println!("{}", cluster.url());
+            say!("{}", cluster.url())?;
             cluster.leave_running()?;
             Ok(ExitCode::SUCCESS)
         }
@@ -87,7 +100,7 @@ pub(crate) fn command(args: &DbArgs) -> anyhow::Result<ExitCode> {
         }
         DbCommand::Stop => {
             let ran = PrivateCluster::shut_down(&args.data_dir)?;
-            println!("{}", if ran { "stopped" } else { "was not running" });
+            say!("{}", if ran { "stopped" } else { "was not running" })?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -8,6 +8,7 @@ use starmill_sources::SourceError;
 use thiserror::Error;
 
 use crate::network::NetworkError;
+use crate::output::complain;
 
 /// An error with its code, and a second line of advice where there is one.
 #[derive(Debug, Error)]
@@ -42,9 +43,9 @@ impl Failure {
         if self.code == "broken-pipe" {
             return ExitCode::SUCCESS;
         }
-        eprintln!("error[{}]: {}", self.code, self.message);
+        complain!("error[{}]: {}", self.code, self.message);
         if let Some(advice) = &self.advice {
-            eprintln!("  {advice}");
+            complain!("  {advice}");
         }
         ExitCode::FAILURE
     }

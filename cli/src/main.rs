@@ -10,6 +10,7 @@ mod failure;
 mod files;
 mod inspect;
 mod network;
+mod output;
 mod processor;
 mod progress;
 mod rows;
@@ -46,10 +47,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Db(args) => database::command(&args),
         Command::Bench(args) => bench::bench(&args).map(done),
         Command::Synth(args) => synth::synth(&args).map(done),
-        Command::Completions { shell } => {
-            args::completions(shell);
-            Ok(ExitCode::SUCCESS)
-        }
+        Command::Completions { shell } => args::completions(shell).map(done),
         Command::Man { folder } => args::man(folder.as_deref()).map(done),
     }
 }

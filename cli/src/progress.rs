@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use starmill_pipeline::Progress;
 
+use crate::output::complain;
 use crate::summary::{per_second, thousands};
 
 /// Between two lines where standard error is not a terminal.
@@ -44,7 +45,7 @@ pub(crate) fn watch(progress: &Progress, read: &dyn Fn() -> (u64, Option<u64>), 
             bar.set_message(text);
         } else if Instant::now() >= line_at {
             line_at = Instant::now() + LINE_INTERVAL;
-            eprintln!("{text}{}", eta(now, total, start.elapsed()));
+            complain!("{text}{}", eta(now, total, start.elapsed()));
         }
     }
     bar.finish_and_clear();

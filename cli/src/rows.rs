@@ -9,11 +9,18 @@ use starmill_pipeline::Engine;
 use starmill_sinks::JsonRows;
 
 use crate::args::RowsArgs;
+use crate::failure::Failure;
 use crate::files::{self, NetworkOfFile};
 use crate::processor::AllRows;
 
 /// Prints the rows. A ledger is printed whole or not at all.
 pub(crate) fn rows(args: &RowsArgs) -> anyhow::Result<()> {
+    if let (Some(from), Some(to)) = (args.from, args.to)
+        && from > to
+    {
+        let message = format!("the range from ledger {from} to ledger {to} is empty; put the smaller one first");
+        return Err(Failure::new("bad-range", message).into());
+    }
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut printed = 0u64;
     for file in &args.files {

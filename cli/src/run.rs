@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use serde_json::json;
 use starmill_ledger::Network;
 use starmill_ledger::sink::Sink;
@@ -15,6 +16,7 @@ use starmill_sources::{Options, SourceError, Sources};
 use crate::args::{RunArgs, SinkChoice, SourceArgs};
 use crate::failure::Failure;
 use crate::network::{self, NetworkError};
+use crate::output::{complain, say};
 use crate::processor::AllRows;
 use crate::summary::{self, per_second, thousands};
 use crate::{database, progress};
@@ -46,7 +48,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         SinkChoice::Postgres => {
             let database = database::Database::open(&args.database)?;
             let mut sink = PostgresSink::open(database.config(&network))?;
-            let mut report = drive(args, &network, source, &mut sink, &progress, "postgres")?;
+            let report = drive(args, &network, source, &mut sink, &progress, "postgres");
+            let mut report = report.map_err(|error| database.explain(error))?;
             let metrics = sink.metrics();
             report.sink_busy = Some(metrics.postgres_time());
             report.sink_bytes = Some(metrics.bytes_sent());
@@ -59,7 +62,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         }
         SinkChoice::Null => drive(args, &network, source, &mut NullSink::default(), &progress, "null")?,
     };
-    print(args, &network, &progress, &report)?;
+    print(args, &network, &progress, &report).context("the rows are written; printing the summary")?;
     Ok(if report.outcome == Outcome::Stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
@@ -76,7 +79,7 @@ fn stop_on_signals(progress: &Arc<Progress>) -> anyhow::Result<()> {
     std::thread::spawn(move || {
         for _ in signals.forever() {
             progress.stop.store(true, Relaxed);
-            eprintln!("finishing the batch; once more to stop at once");
+            complain!("finishing the batch; once more to stop at once");
         }
     });
     Ok(())
@@ -188,8 +191,17 @@ fn explain<K: std::error::Error + Send + Sync + 'static>(error: RunError<SourceE
         RunError::Ledger(failed) => {
             let ledger = failed.error.ledger;
             let (network, path) = (failed.network.passphrase(), failed.path.display());
-            let replay = format!("replay it alone: starmill rows --network '{network}' --from {ledger} --to {ledger} '{path}'");
-            Failure { code: failed.error.code(), message: format!("{stand}: {failed}"), advice: Some(replay) }.into()
+            let code = failed.error.code();
+            let advice = if code == "network-mismatch" {
+                None
+            } else if failed.path.as_os_str() == starmill_sources::STDIN {
+                Some(format!(
+                    "keep the stream in a file to replay it: starmill rows --network '{network}' --from {ledger} --to {ledger} FILE"
+                ))
+            } else {
+                Some(format!("replay it alone: starmill rows --network '{network}' --from {ledger} --to {ledger} '{path}'"))
+            };
+            Failure { code, message: format!("{stand}: {failed}"), advice }.into()
         }
         RunError::Thread(_) => Failure::new("thread", error.to_string()).into(),
     }
@@ -222,25 +234,25 @@ fn print(args: &RunArgs, network: &Network, progress: &Progress, report: &Report
             "sink_bytes": report.sink_bytes,
             "peak_resident_bytes": summary::peak_resident_bytes(),
         });
-        println!("{}", serde_json::to_string(&summary)?);
+        say!("{}", serde_json::to_string(&summary)?)?;
         return Ok(());
     }
     let rate = |n: u64| format!("{:>14}  {:>10}/s", thousands(n), thousands(per_second(n, report.elapsed)));
-    println!("{} on {} in {:.2} s", if stopped { "stopped" } else { "done" }, network.name(), report.elapsed.as_secs_f64());
-    println!("  ledgers       {}", rate(ledgers));
-    println!("  transactions  {}", rate(transactions));
-    println!("  rows          {}", rate(rows));
+    say!("{} on {} in {:.2} s", if stopped { "stopped" } else { "done" }, network.name(), report.elapsed.as_secs_f64())?;
+    say!("  ledgers       {}", rate(ledgers))?;
+    say!("  transactions  {}", rate(transactions))?;
+    say!("  rows          {}", rate(rows))?;
     if skipped > 0 {
-        println!("  there already {:>14}", thousands(skipped));
+        say!("  there already {:>14}", thousands(skipped))?;
     }
     if last > 0 {
-        println!("  last ledger   {last:>14}");
+        say!("  last ledger   {last:>14}")?;
     }
     if let Some(share) = share {
-        println!("  database      {:>13.0}%  of the time", share * 100.0);
+        say!("  database      {:>13.0}%  of the time", share * 100.0)?;
     }
     if let Some(peak) = summary::peak_resident_bytes() {
-        println!("  peak memory   {:>14}", summary::bytes(peak));
+        say!("  peak memory   {:>14}", summary::bytes(peak))?;
     }
     Ok(())
 }

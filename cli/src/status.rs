@@ -5,6 +5,7 @@ use starmill_sinks::postgres::{PostgresStatus, RowCounts, status as ask};
 
 use crate::args::StatusArgs;
 use crate::database::Database;
+use crate::output::say;
 use crate::summary::{bytes, thousands};
 
 /// Gaps and ranges shown before the rest is only counted.
@@ -16,9 +17,9 @@ pub(crate) fn status(args: &StatusArgs) -> anyhow::Result<()> {
     let status = ask(&database.url(), RowCounts::Exact)?;
     database.close()?;
     if args.json {
-        println!("{}", serde_json::to_string(&as_json(&status))?);
+        say!("{}", serde_json::to_string(&as_json(&status))?)?;
     } else {
-        show(&status);
+        show(&status)?;
     }
     Ok(())
 }
@@ -40,31 +41,32 @@ fn as_json(status: &PostgresStatus) -> serde_json::Value {
     })
 }
 
-fn show(status: &PostgresStatus) {
-    println!("{}", status.network);
-    println!("  ledgers      {:>14}", thousands(status.coverage.ledgers()));
+fn show(status: &PostgresStatus) -> std::io::Result<()> {
+    say!("{}", status.network)?;
+    say!("  ledgers      {:>14}", thousands(status.coverage.ledgers()))?;
     let ranges = status.coverage.ranges();
     for range in ranges.iter().take(RANGES_SHOWN) {
-        println!("    {range}");
+        say!("    {range}")?;
     }
     if ranges.len() > RANGES_SHOWN {
-        println!("    and {} more ranges; all with --json", ranges.len() - RANGES_SHOWN);
+        say!("    and {} more ranges; all with --json", ranges.len() - RANGES_SHOWN)?;
     }
     let gaps = status.coverage.gaps();
     let missing: u64 = gaps.iter().map(|gap| u64::from(gap.hi - gap.lo) + 1).sum();
-    println!("  gaps         {:>14}   {} ledgers missing between the first and the last", gaps.len(), thousands(missing));
-    println!("  on disk      {:>14}   Postgres {}", bytes(status.database_bytes.unsigned_abs()), status.server_version);
+    say!("  gaps         {:>14}   {} ledgers missing between the first and the last", gaps.len(), thousands(missing))?;
+    say!("  on disk      {:>14}   Postgres {}", bytes(status.database_bytes.unsigned_abs()), status.server_version)?;
     match status.writer_pid {
-        Some(_) => println!("  a starmill is writing"),
-        None => println!("  no starmill is writing"),
+        Some(_) => say!("  a starmill is writing")?,
+        None => say!("  no starmill is writing")?,
     }
-    println!("  {:<24} {:>14} {:>12} {:>11}", "table", "rows", "on disk", "partitions");
+    say!("  {:<24} {:>14} {:>12} {:>11}", "table", "rows", "on disk", "partitions")?;
     for table in status.tables.iter().filter(|table| table.rows != 0) {
         let size = bytes(table.bytes.unsigned_abs());
-        println!("  {:<24} {:>14} {:>12} {:>11}", table.name, thousands(table.rows.unsigned_abs()), size, table.partitions);
+        say!("  {:<24} {:>14} {:>12} {:>11}", table.name, thousands(table.rows.unsigned_abs()), size, table.partitions)?;
     }
     let empty = status.tables.iter().filter(|table| table.rows == 0).count();
     if empty > 0 {
-        println!("  {empty} tables are empty");
+        say!("  {empty} tables are empty")?;
     }
+    Ok(())
 }

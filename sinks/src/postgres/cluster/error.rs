@@ -65,7 +65,7 @@ pub enum ClusterError {
         output: String,
     },
     /// The server did not come up.
-    #[error("Postgres did not start ({reason}); the end of {log}: {tail}", log = log.display())]
+    #[error("Postgres did not start ({reason}){}; the end of {log}: {tail}", advice(tail), log = log.display())]
     StartFailed {
         /// What happened.
         reason: String,
@@ -106,11 +106,17 @@ impl ClusterError {
             Self::NoPostgresUser => "no-postgres-user",
             Self::NotACluster { .. } => "not-a-cluster",
             Self::InitFailed { .. } => "initdb-failed",
+            Self::StartFailed { tail, .. } if super::server::says_disk_full(tail) => "disk-full",
             Self::StartFailed { .. } => "postgres-start",
             Self::StopFailed { .. } => "postgres-stop",
             Self::Io { .. } => "io",
         }
     }
+}
+
+/// What to do about a server that did not start, where its log says why.
+fn advice(tail: &str) -> &'static str {
+    if super::server::says_disk_full(tail) { " for want of room: make some on the disk of the data folder, then start again" } else { "" }
 }
 
 /// Says what was being done with which file.

@@ -33,8 +33,9 @@ pub(super) fn data_major(cluster: &Path) -> Result<Option<u32>, ClusterError> {
 
 /// Makes the cluster. Only under the change lock.
 pub(super) fn init(folder: &Folder, binaries: &Binaries, owner: &Owner) -> Result<(), ClusterError> {
-    remove_unfinished(&folder.root)?;
-    let new = folder.root.join(UNFINISHED);
+    remove_unfinished(&folder.root);
+    // A name of its own: the `initdb` of a starmill that was killed may still be at work in another.
+    let new = folder.root.join(format!("{UNFINISHED}-{}", std::process::id()));
     DirBuilder::new().mode(0o700).create(&new).doing("making", &new)?;
     owner.give(&new)?;
     let output = owner
@@ -58,11 +59,13 @@ pub(super) fn init(folder: &Folder, binaries: &Binaries, owner: &Owner) -> Resul
     std::fs::rename(&new, folder.cluster()).doing("renaming", &new)
 }
 
-fn remove_unfinished(root: &Path) -> Result<(), ClusterError> {
-    let path = root.join(UNFINISHED);
-    match std::fs::remove_dir_all(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).doing("removing", &path),
-        _ => Ok(()),
+/// Removes what interrupted attempts have left. One that is still being written may stay; it is in nobody's way and goes the next time.
+fn remove_unfinished(root: &Path) {
+    let Ok(entries) = std::fs::read_dir(root) else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 

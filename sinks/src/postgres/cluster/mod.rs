@@ -118,6 +118,11 @@ impl PrivateCluster {
         self.folder.log()
     }
 
+    /// Whether the last that the server has logged speaks of a full disk.
+    pub fn log_says_disk_full(&self) -> bool {
+        server::says_disk_full(&server::log_tail(&self.folder, 0))
+    }
+
     /// Major version of the server.
     pub fn major_version(&self) -> u32 {
         self.binaries.major

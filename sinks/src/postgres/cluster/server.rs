@@ -55,6 +55,7 @@ pub(super) fn start(folder: &Folder, binaries: &Binaries, owner: &Owner) -> Resu
             let path = folder.pid_file();
             std::fs::remove_file(&path).doing("removing", &path)?;
         }
+        remove_stale_socket_lock(folder)?;
         let log_from = log_len(folder);
         let mut child = spawn(folder, binaries, owner)?;
         let reason = loop {
@@ -163,7 +164,7 @@ fn log_len(folder: &Folder) -> u64 {
 }
 
 /// What the log has gained since, its last lines; empty where it cannot be read.
-fn log_tail(folder: &Folder, from: u64) -> String {
+pub(super) fn log_tail(folder: &Folder, from: u64) -> String {
     let mut bytes = Vec::new();
     if let Ok(mut file) = File::open(folder.log()) {
         let from = from.max(log_len(folder).saturating_sub(16 << 10));
@@ -174,14 +175,38 @@ fn log_tail(folder: &Folder, from: u64) -> String {
     last_lines(&bytes)
 }
 
+/// Whether the log says that there is no room.
+pub(super) fn says_disk_full(tail: &str) -> bool {
+    tail.contains("No space left on device")
+}
+
+/// Process id in a lock file of Postgres: its first line.
+fn pid_in(path: &Path) -> Option<u32> {
+    std::fs::read_to_string(path).ok()?.lines().next()?.trim().parse().ok()
+}
+
 /// Process id in postmaster.pid.
 fn postmaster_pid(folder: &Folder) -> Option<u32> {
-    std::fs::read_to_string(folder.pid_file()).ok()?.lines().next()?.trim().parse().ok()
+    pid_in(&folder.pid_file())
 }
 
 /// Whether the process of postmaster.pid is alive and a Postgres of this cluster. Where the system has no /proc, Postgres' own check decides.
 fn postmaster_lives(folder: &Folder) -> bool {
-    let Some(pid) = postmaster_pid(folder) else { return false };
+    postmaster_pid(folder).is_some_and(|pid| is_our_server(folder, pid))
+}
+
+/// Removes the lock beside the socket when its process is dead, not yet reaped, or another program that has inherited the number. Postgres would
+/// take any such process for a server. The socket's folder is ours alone and nobody else starts a server now.
+fn remove_stale_socket_lock(folder: &Folder) -> Result<(), ClusterError> {
+    let path = folder.socket_folder().join(".s.PGSQL.5432.lock");
+    if pid_in(&path).is_some_and(|pid| Path::new("/proc").join(pid.to_string()).exists() && !is_our_server(folder, pid)) {
+        std::fs::remove_file(&path).doing("removing", &path)?;
+    }
+    Ok(())
+}
+
+/// Whether a process is alive and a Postgres of this cluster.
+fn is_our_server(folder: &Folder, pid: u32) -> bool {
     let process = Path::new("/proc").join(pid.to_string());
     let zombie =
         std::fs::read_to_string(process.join("stat")).is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')));
