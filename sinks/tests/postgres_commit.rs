@@ -12,14 +12,14 @@ use itoa as _;
 use proptest as _;
 use serde_json as _;
 use sha2 as _;
-use starmill_xdr as _;
-use stellar_strkey as _;
 use starmill_ledger::AddressBytes;
 use starmill_ledger::coverage::LedgerRange;
 use starmill_ledger::rows::{OperationAccountRow, OperationRow, Rows as _, TransactionAccountRow, TransactionRow};
 use starmill_ledger::sink::{Batch, Sink as _};
 use starmill_sinks::postgres::{RowCounts, status};
 use starmill_sinks::{CopyRows, PostgresSink};
+use starmill_xdr as _;
+use stellar_strkey as _;
 use support::{DAY, Database, Sql, batch, database, ledger, postgres_installed, put_ledger};
 use thiserror as _;
 

@@ -10,10 +10,10 @@ use itoa as _;
 use proptest as _;
 use serde_json as _;
 use sha2 as _;
-use starmill_xdr as _;
-use stellar_strkey as _;
 use starmill_sinks::postgres::{HISTORY_TABLES, RowCounts, status};
 use starmill_sinks::{PostgresConfig, PostgresSink};
+use starmill_xdr as _;
+use stellar_strkey as _;
 use support::{NETWORK, database, postgres_installed};
 use thiserror as _;
 
