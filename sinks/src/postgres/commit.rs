@@ -79,7 +79,7 @@ async fn begin(session: &Session) -> Result<(), PostgresError> {
 }
 
 /// Copies a table's rows and puts the buffer back as it was, whatever happened.
-pub(crate) async fn copy_keeping(client: &Client, statement: &Statement, encoded: &mut Encoded) -> Result<u64, tokio_postgres::Error> {
+async fn copy_keeping(client: &Client, statement: &Statement, encoded: &mut Encoded) -> Result<u64, tokio_postgres::Error> {
     let len = encoded.bytes.len();
     encoded.bytes.extend_from_slice(&TRAILER);
     // A Vec becomes Bytes and back without being copied, once the driver has let go of its slices.

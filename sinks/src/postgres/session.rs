@@ -9,7 +9,7 @@ use super::connect::{self, PostgresConfig};
 use super::copy::TABLES;
 use super::error::During as _;
 use super::partitions::Partitions;
-use super::state::{self, Known};
+use super::state::{self, Known, StateStatements};
 use super::{HISTORY_TABLES, PostgresError, schema};
 use starmill_ledger::Network;
 use starmill_ledger::coverage::{Coverage, LedgerRange};
@@ -24,8 +24,8 @@ pub(crate) struct Session {
     pub(crate) client: Client,
     /// In the order of [`TABLES`].
     pub(crate) copies: Vec<Statement>,
-    /// Into the temporary tables of current state, in their order.
-    pub(crate) state_copies: Vec<Statement>,
+    /// Of the tables of current state, in the order in which they are written.
+    pub(crate) state: Vec<StateStatements>,
     pub(crate) network: Network,
     /// What the database says about contracts.
     pub(crate) known: Known,
@@ -53,8 +53,8 @@ pub(crate) async fn open(config: &PostgresConfig) -> Result<(Session, Coverage),
     }
     let network = Network::new(config.network.as_str());
     let known = Known::load(&client, &network).await?;
-    let state_copies = state::prepare(&client).await?;
-    Ok((Session { client, copies, state_copies, network, known, partitions, epoch }, coverage))
+    let state = state::prepare(&client).await?;
+    Ok((Session { client, copies, state, network, known, partitions, epoch }, coverage))
 }
 
 async fn check_server(client: &Client) -> Result<(), PostgresError> {

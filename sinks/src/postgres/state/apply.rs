@@ -1,12 +1,14 @@
 //! Writes a plan inside the transaction of its batch.
 
-use super::super::commit::copy_keeping;
 use super::super::error::During as _;
 use super::super::session::Session;
 use super::super::{PostgresError, commit};
+use super::columns::Columns;
 use super::plan::Plan;
 use super::tables::{FIRST_BALANCES, STATE_TABLES};
 use starmill_ledger::rows::LedgerRow;
+use tokio_postgres::Statement;
+use tokio_postgres::types::ToSql;
 
 /// Expired allowances that a ledger cleans away at most.
 const EXPIRED_MAX: u64 = 1000;
@@ -21,27 +23,29 @@ pub(crate) enum Stage {
 }
 
 /// Writes the tables of a stage: upserts, then deletes, table by table.
-pub(crate) async fn apply(session: &Session, plan: &mut Plan, stage: Stage, ledgers: &[LedgerRow]) -> Result<(), PostgresError> {
-    let tables = STATE_TABLES.iter().zip(&session.state_copies).zip(&mut plan.tables).zip(plan.removes);
-    let (skip, take) = match stage {
-        Stage::Named => (0, FIRST_BALANCES),
-        Stage::Balances => (FIRST_BALANCES, STATE_TABLES.len()),
+pub(crate) async fn apply(session: &Session, plan: &Plan, stage: Stage, ledgers: &[LedgerRow]) -> Result<(), PostgresError> {
+    let tables = match stage {
+        Stage::Named => 0..FIRST_BALANCES,
+        Stage::Balances => FIRST_BALANCES..STATE_TABLES.len(),
     };
-    for (((table, copy), encoded), removes) in tables.skip(skip).take(take) {
-        if encoded.rows == 0 {
-            continue;
-        }
-        let writing = || format!("writing {}, ledgers {}", table.name, commit::span(ledgers));
-        let stored = copy_keeping(&session.client, copy, encoded).await.during(writing)?;
-        if stored != encoded.rows {
-            return Err(PostgresError::RowCount { table: table.name, sent: encoded.rows, stored, ledgers: commit::span(ledgers) });
-        }
-        session.client.batch_execute(table.upsert).await.during(writing)?;
-        if removes {
-            session.client.batch_execute(table.delete).await.during(writing)?;
+    for (table, statements) in tables.clone().zip(&session.state[tables]) {
+        let writing = || format!("writing {}, ledgers {}", STATE_TABLES[table].name, commit::span(ledgers));
+        execute(session, &statements.upsert, &plan.upserts[table]).await.during(writing)?;
+        if let Some(delete) = &statements.delete {
+            execute(session, delete, &plan.deletes[table]).await.during(writing)?;
         }
     }
     Ok(())
+}
+
+/// Runs a statement on rows, if there are any.
+async fn execute(session: &Session, statement: &Statement, rows: &Columns) -> Result<(), tokio_postgres::Error> {
+    if rows.rows() == 0 {
+        return Ok(());
+    }
+    let arrays = rows.arrays();
+    let parameters = arrays.iter().take(statement.params().len()).map(|array| array as &(dyn ToSql + Sync));
+    session.client.execute_raw(statement, parameters).await.map(drop)
 }
 
 /// Removes allowances that have run out, those first that ran out first, as many as the ledgers of the batch would one by one.

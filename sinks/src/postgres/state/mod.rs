@@ -4,6 +4,7 @@
 //! below the highest that is covered adds history alone (docs/rows.md, current state).
 
 mod apply;
+mod columns;
 mod encode;
 mod known;
 mod latest;
@@ -13,4 +14,4 @@ mod tables;
 pub(crate) use apply::{Stage, apply, delete_expired};
 pub(crate) use known::Known;
 pub(crate) use plan::Plan;
-pub(crate) use tables::prepare;
+pub(crate) use tables::{StateStatements, prepare};

@@ -9,6 +9,7 @@ use starmill_ledger::{AddressBytes, Network};
 use super::super::copy::Encoded;
 use super::super::copy::state::{LedgerState, StateRows};
 use super::super::copy::state_change::renumber;
+use super::columns::Columns;
 use super::encode::{self, Ids};
 use super::known::{Known, Learned, View};
 use super::latest::{Entry, latest};
@@ -20,10 +21,10 @@ use super::tables::{
 /// What is to be written. Buffers are kept from batch to batch.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// In the order of [`STATE_TABLES`].
-    pub(crate) tables: [Encoded; STATE_TABLES.len()],
-    /// Whether rows of the table are to be removed, in the same order.
-    pub(crate) removes: [bool; STATE_TABLES.len()],
+    /// Rows to write, in the order of [`STATE_TABLES`].
+    pub(crate) upserts: [Columns; STATE_TABLES.len()],
+    /// Keys of rows to remove, in the same order.
+    pub(crate) deletes: [Columns; STATE_TABLES.len()],
     /// Rows of `state_changes` that SEP-41 events gave.
     pub(crate) sep41_history: Encoded,
     /// What the batch teaches.
@@ -64,11 +65,9 @@ impl Plan {
     }
 
     fn clear(&mut self) {
-        self.tables.iter_mut().chain([&mut self.sep41_history]).for_each(|table| {
-            table.bytes.clear();
-            table.rows = 0;
-        });
-        self.removes = [false; STATE_TABLES.len()];
+        self.upserts.iter_mut().chain(&mut self.deletes).for_each(Columns::clear);
+        self.sep41_history.bytes.clear();
+        self.sep41_history.rows = 0;
         self.learned = Learned::default();
         (self.sac_balances_dropped, self.forward, self.last_ledger) = (0, 0, 0);
         self.sac_balances.clear();
@@ -80,7 +79,7 @@ impl Plan {
     fn assets(&mut self, view: &mut View<'_>, network: &Network, ledger: &LedgerState<'_>) {
         for asset in ledger.trustline_assets {
             if view.add_asset(network, *asset) {
-                encode::trustline_asset(&mut self.tables[TRUSTLINE_ASSETS], asset, &mut self.ids);
+                encode::trustline_asset(&mut self.upserts[TRUSTLINE_ASSETS], asset, &mut self.ids);
             }
         }
         for token in ledger.sac_tokens {
@@ -90,7 +89,7 @@ impl Plan {
 
     fn sac_token(&mut self, view: &mut View<'_>, contract: AddressBytes, asset: &AssetId) {
         if view.add_token(contract) {
-            encode::sac_token(&mut self.tables[CONTRACT_TOKENS], &contract, asset, &mut self.ids);
+            encode::sac_token(&mut self.upserts[CONTRACT_TOKENS], &contract, asset, &mut self.ids);
         }
     }
 
@@ -112,7 +111,7 @@ impl Plan {
     fn protocols(&mut self, view: &mut View<'_>, ledger: &LedgerState<'_>) {
         for wasm in ledger.protocol_wasms {
             if view.add_wasm(wasm.wasm_hash, wasm.is_sep41) {
-                encode::protocol_wasm(&mut self.tables[PROTOCOL_WASMS], &wasm.wasm_hash, wasm.is_sep41);
+                encode::protocol_wasm(&mut self.upserts[PROTOCOL_WASMS], &wasm.wasm_hash, wasm.is_sep41);
             }
         }
         // A contract whose code was never seen is no token in this ledger, and stays in the table what it was.
@@ -125,7 +124,7 @@ impl Plan {
             };
             self.protocol_contracts.insert(contract.contract_id, contract.wasm_hash);
             if is_sep41 && !view.is_sep41(&address) {
-                encode::sep41_token(&mut self.tables[CONTRACT_TOKENS], &address, &mut self.ids);
+                encode::sep41_token(&mut self.upserts[CONTRACT_TOKENS], &address, &mut self.ids);
             }
             view.set_sep41(address, is_sep41);
         }
@@ -133,8 +132,8 @@ impl Plan {
         let is_token = |contract: &AddressBytes| view.is_sep41(contract) && unseen.binary_search(contract).is_err();
         self.sep41_history(ledger, is_token);
         for delta in ledger.sep41_balances.iter().filter(|delta| is_token(&delta.contract_id)) {
-            encode::sep41_balance(&mut self.tables[SEP41_BALANCES], delta, &mut self.ids);
-            self.removes[SEP41_BALANCES] = true;
+            encode::sep41_balance(&mut self.upserts[SEP41_BALANCES], delta, &mut self.ids);
+            encode::sep41_balance_touched(&mut self.deletes[SEP41_BALANCES], delta, &mut self.ids);
         }
         let allowances = (ledger.sep41_allowances_from..).zip(ledger.sep41_allowances);
         self.sep41_allowances.extend(allowances.filter(|(_, row)| is_token(&row.contract_id)).map(|(index, _)| index));
@@ -163,33 +162,51 @@ impl Plan {
 
     /// Encodes the last row of each entry, in the order of keys.
     fn net(&mut self, rows: &StateRows, covered: u32) {
-        let Self { tables, removes, ids, order, .. } = self;
+        let Self { upserts, deletes, ids, order, .. } = self;
         for (contract, wasm) in &self.protocol_contracts {
-            encode::protocol_contract(&mut tables[PROTOCOL_CONTRACTS], contract, wasm);
+            encode::protocol_contract(&mut upserts[PROTOCOL_CONTRACTS], contract, wasm);
         }
         latest(&rows.trustline_balances, forward(&rows.trustline_balances, covered), order, |row| {
-            encode::trustline_balance(&mut tables[TRUSTLINE_BALANCES], row, ids);
-            removes[TRUSTLINE_BALANCES] |= row.op == EntryOp::Remove;
+            if row.op == EntryOp::Remove {
+                encode::trustline_balance_gone(&mut deletes[TRUSTLINE_BALANCES], row, ids);
+            } else {
+                encode::trustline_balance(&mut upserts[TRUSTLINE_BALANCES], row, ids);
+            }
         });
         latest(&rows.native_balances, forward(&rows.native_balances, covered), order, |row| {
-            encode::native_balance(&mut tables[NATIVE_BALANCES], row);
-            removes[NATIVE_BALANCES] |= row.op == EntryOp::Remove;
+            if row.op == EntryOp::Remove {
+                encode::native_balance_gone(&mut deletes[NATIVE_BALANCES], row);
+            } else {
+                encode::native_balance(&mut upserts[NATIVE_BALANCES], row);
+            }
         });
         latest(&rows.sac_balances, self.sac_balances.iter().copied(), order, |row| {
-            encode::sac_balance(&mut tables[SAC_BALANCES], row, ids);
-            removes[SAC_BALANCES] |= row.op == EntryOp::Remove;
+            if row.op == EntryOp::Remove {
+                encode::sac_balance_gone(&mut deletes[SAC_BALANCES], row, ids);
+            } else {
+                encode::sac_balance(&mut upserts[SAC_BALANCES], row, ids);
+            }
         });
         latest(&rows.liquidity_pools, forward(&rows.liquidity_pools, covered), order, |row| {
-            encode::liquidity_pool(&mut tables[LIQUIDITY_POOLS], row);
-            removes[LIQUIDITY_POOLS] |= row.op == EntryOp::Remove;
+            if row.op == EntryOp::Remove {
+                encode::liquidity_pool_gone(&mut deletes[LIQUIDITY_POOLS], row);
+            } else {
+                encode::liquidity_pool(&mut upserts[LIQUIDITY_POOLS], row);
+            }
         });
         latest(&rows.liquidity_pool_balances, forward(&rows.liquidity_pool_balances, covered), order, |row| {
-            encode::liquidity_pool_balance(&mut tables[LIQUIDITY_POOL_BALANCES], row);
-            removes[LIQUIDITY_POOL_BALANCES] |= row.op == EntryOp::Remove;
+            if row.op == EntryOp::Remove {
+                encode::liquidity_pool_balance_gone(&mut deletes[LIQUIDITY_POOL_BALANCES], row);
+            } else {
+                encode::liquidity_pool_balance(&mut upserts[LIQUIDITY_POOL_BALANCES], row);
+            }
         });
         latest(&rows.sep41_allowances, self.sep41_allowances.iter().copied(), order, |row| {
-            encode::sep41_allowance(&mut tables[SEP41_ALLOWANCES], row, ids);
-            removes[SEP41_ALLOWANCES] |= row.amount == 0;
+            if row.amount == 0 {
+                encode::sep41_allowance_gone(&mut deletes[SEP41_ALLOWANCES], row, ids);
+            } else {
+                encode::sep41_allowance(&mut upserts[SEP41_ALLOWANCES], row, ids);
+            }
         });
     }
 }
