@@ -2,6 +2,8 @@
 
 #[path = "support/state.rs"]
 mod made;
+
+use std::time::Instant;
 mod support;
 
 use base64 as _;
@@ -15,10 +17,10 @@ use serde_json as _;
 use sha2 as _;
 use starmill_ledger::rows::EntryOp::{Add, Remove, Update};
 use starmill_ledger::rows::Rows as _;
-use starmill_ledger::sink::Sink as _;
-use starmill_sinks::PostgresSink;
+use starmill_ledger::sink::{Batch, Sink as _};
+use starmill_sinks::{CopyRows, PostgresSink};
 use stellar_strkey as _;
-use support::{Database, database, postgres_installed};
+use support::{DAY, Database, database, postgres_installed, put_ledger};
 use thiserror as _;
 
 fn open(db: &Database) -> PostgresSink {
@@ -370,7 +372,7 @@ fn however_ledgers_are_divided_into_batches() {
     if !postgres_installed("however_ledgers_are_divided_into_batches") {
         return;
     }
-    let last = 400;
+    let last = 150;
     let left = [1000, 7, 1].map(|size: u32| {
         let db = database();
         let mut sink = open(&db);
@@ -379,7 +381,7 @@ fn however_ledgers_are_divided_into_batches() {
             let mut filler = (first..(first + size).min(last + 1)).fold(Filler::new(), random_ledger);
             sink.commit(&mut filler.batch).unwrap();
             // What is in memory is what is in the tables.
-            if size == 7 && first % 3 == 0 {
+            if size == 7 && first % 5 == 0 {
                 dropped += sink.metrics().sac_balances_dropped();
                 drop(sink);
                 sink = open(&db);
@@ -394,4 +396,45 @@ fn however_ledgers_are_divided_into_batches() {
     }
     assert_eq!(left[0], left[1]);
     assert_eq!(left[0], left[2]);
+}
+
+/// 6,000 payments a ledger, of which each gives three state changes and changes two of 20,000 accounts and two trustlines.
+fn busy_ledgers(first: u32, with_state: bool) -> Batch<CopyRows> {
+    let mut batch = Batch::new();
+    for sequence in first..first + 5 {
+        put_ledger(&mut batch, sequence, DAY, 6_000);
+        let mut filler = Filler::inside(std::mem::take(&mut batch), sequence);
+        for n in (0..6_000_u32).filter(|_| with_state) {
+            filler = filler.payment(n);
+        }
+        for n in (0..12_000_u32).filter(|_| with_state) {
+            filler = filler.wide_balance((sequence * 12_000 + n) % 20_000);
+        }
+        batch = filler.batch;
+    }
+    batch
+}
+
+#[test]
+fn busy_ledgers_commit_in_reasonable_time() {
+    if !postgres_installed("busy_ledgers_commit_in_reasonable_time") {
+        return;
+    }
+    let mut times = [false, true].map(|with_state| {
+        let db = database();
+        let mut sink = open(&db);
+        let times = [1, 6, 11].map(|first| {
+            let mut batch = busy_ledgers(first, with_state);
+            let started = Instant::now();
+            sink.commit(&mut batch).unwrap();
+            started.elapsed()
+        });
+        if with_state {
+            assert_eq!(["state_changes", "native_balances", "trustline_balances"].map(|t| db.sql.count(t)), [270_000, 20_000, 20_000]);
+        }
+        println!("state {with_state}: {times:?} a batch, sorting and netting {:?} in all", sink.metrics().sort_time());
+        times
+    });
+    times.iter_mut().for_each(|times| times.sort());
+    println!("30,000 transactions: {:?}, with 90,000 state changes and 120,000 balances {:?}", times[0][0], times[1][0]);
 }

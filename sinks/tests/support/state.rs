@@ -12,7 +12,7 @@ use starmill_ledger::{AddressBytes, Network, contract_id};
 use starmill_sinks::CopyRows;
 use starmill_xdr::{AlphaNum4, Asset, PublicKey};
 
-use crate::support::{DAY, NETWORK, Sql, ledger};
+use crate::support::{DAY, NETWORK, Sql, account, ledger};
 
 pub fn holder(n: u8) -> AddressBytes {
     AddressBytes::account(&[n; 32])
@@ -49,6 +49,31 @@ impl Filler {
         Self { batch: Batch::new(), ledger: 0 }
     }
 
+    /// Goes on with a ledger that a batch holds already.
+    pub fn inside(batch: Batch<CopyRows>, ledger: u32) -> Self {
+        Self { batch, ledger }
+    }
+
+    /// The state changes of a payment: a fee, a debit, a credit.
+    pub fn payment(mut self, n: u32) -> Self {
+        let to_id = i64::from(self.ledger) << 32 | i64::from(n + 1) << 12;
+        for (id, operation, reason) in [(1, 0, Reason::Debit), (1, 1, Reason::Debit), (2, 1, Reason::Credit)] {
+            let place = Place { to_id, operation_id: operation * (to_id + 1), ledger: self.ledger, closed_at: DAY };
+            let mut row = StateChangeRow::new(place, id, Category::Balance, reason, account(u64::from(n % 1000 + id as u32)));
+            row.token_id = Some(contract(1));
+            row.amount = Some(i128::from(n) * 12_345);
+            self.batch.rows.state_change(&row);
+        }
+        self
+    }
+
+    /// A native balance and a trustline of one of many accounts.
+    pub fn wide_balance(mut self, n: u32) -> Self {
+        self.native_of(EntryOp::Update, account(n.into()), n.into());
+        self.trustline_of(EntryOp::Update, account(n.into()), (n % 50) as u8, n.into());
+        self
+    }
+
     pub fn ledger(mut self, sequence: u32) -> Self {
         let row = ledger(sequence, DAY);
         self.ledger = sequence;
@@ -58,9 +83,14 @@ impl Filler {
     }
 
     pub fn native(mut self, op: EntryOp, account: u8, balance: i64) -> Self {
+        self.native_of(op, holder(account), balance);
+        self
+    }
+
+    fn native_of(&mut self, op: EntryOp, account_id: AddressBytes, balance: i64) {
         self.batch.rows.native_balance(&NativeBalanceRow {
             op,
-            account_id: holder(account),
+            account_id,
             balance,
             minimum_balance: balance + 1,
             buying_liabilities: balance + 2,
@@ -68,14 +98,18 @@ impl Filler {
             num_subentries: 4,
             ledger: self.ledger,
         });
-        self
     }
 
     pub fn trustline(mut self, op: EntryOp, account: u8, of: u8, balance: i64) -> Self {
+        self.trustline_of(op, holder(account), of, balance);
+        self
+    }
+
+    fn trustline_of(&mut self, op: EntryOp, account_id: AddressBytes, of: u8, balance: i64) {
         self.batch.rows.trustline_asset(&asset(of));
         self.batch.rows.trustline_balance(&TrustlineBalanceRow {
             op,
-            account_id: holder(account),
+            account_id,
             asset: asset(of),
             operation_id: 0,
             balance,
@@ -85,7 +119,6 @@ impl Filler {
             flags: 5,
             ledger: self.ledger,
         });
-        self
     }
 
     pub fn sac(mut self, op: EntryOp, holder: u8, contract_id: AddressBytes, balance: i128) -> Self {
