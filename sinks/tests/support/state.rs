@@ -32,10 +32,10 @@ pub fn asset(n: u8) -> CreditAsset {
 /// The asset contract of [`asset`].
 pub fn asset_contract(n: u8) -> AddressBytes {
     let asset = asset(n);
-    let [a, b, c, d, ..] = asset.code;
+    let code = asset.code.first_chunk().unwrap();
     let issuer = PublicKey::PublicKeyTypeEd25519(&asset.issuer);
     let network = Network::new(NETWORK);
-    AddressBytes::contract(&contract_id::of_asset(&network, &Asset::CreditAlphanum4(&AlphaNum4 { asset_code: &[a, b, c, d], issuer })))
+    AddressBytes::contract(&contract_id::of_asset(&network, &Asset::CreditAlphanum4(&AlphaNum4 { asset_code: code, issuer })))
 }
 
 /// A batch that is filled ledger by ledger.
@@ -57,9 +57,9 @@ impl Filler {
     /// The state changes of a payment: a fee, a debit, a credit.
     pub fn payment(mut self, n: u32) -> Self {
         let to_id = i64::from(self.ledger) << 32 | i64::from(n + 1) << 12;
-        for (id, operation, reason) in [(1, 0, Reason::Debit), (1, 1, Reason::Debit), (2, 1, Reason::Credit)] {
+        for (id, operation, reason) in [(1_u32, 0, Reason::Debit), (1, 1, Reason::Debit), (2, 1, Reason::Credit)] {
             let place = Place { to_id, operation_id: operation * (to_id + 1), ledger: self.ledger, closed_at: DAY };
-            let mut row = StateChangeRow::new(place, id, Category::Balance, reason, account(u64::from(n % 1000 + id as u32)));
+            let mut row = StateChangeRow::new(place, id.into(), Category::Balance, reason, account((n % 1000 + id).into()));
             row.token_id = Some(contract(1));
             row.amount = Some(i128::from(n) * 12_345);
             self.batch.rows.state_change(&row);
