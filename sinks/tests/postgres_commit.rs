@@ -8,6 +8,7 @@ use base64 as _;
 use bytes as _;
 use futures_util as _;
 use hex as _;
+use itoa as _;
 use proptest as _;
 use serde_json as _;
 use sha2 as _;
@@ -17,6 +18,8 @@ use starmill_ledger::rows::{OperationAccountRow, OperationRow, Rows as _, Transa
 use starmill_ledger::sink::{Batch, Sink as _};
 use starmill_sinks::postgres::{RowCounts, status};
 use starmill_sinks::{CopyRows, PostgresSink};
+use starmill_xdr as _;
+use stellar_strkey as _;
 use support::{DAY, Database, Sql, batch, database, ledger, postgres_installed, put_ledger};
 use thiserror as _;
 

@@ -10,11 +10,14 @@ use base64 as _;
 use bytes as _;
 use futures_util as _;
 use hex as _;
+use itoa as _;
 use proptest as _;
 use serde_json as _;
 use sha2 as _;
 use starmill_ledger::sink::Sink as _;
 use starmill_sinks::{PostgresConfig, PostgresSink, PrivateCluster};
+use starmill_xdr as _;
+use stellar_strkey as _;
 use support::{NETWORK, Sql, batch, folder, postgres_installed, text};
 use thiserror as _;
 

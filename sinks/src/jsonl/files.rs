@@ -1,6 +1,6 @@
 //! The files of a folder of JSON lines: their names, how they come to be whole, what they cover.
 //!
-//! A batch is one file per table, `transactions-0063092982-0063092991.jsonl`, and one of its ledgers, `ledgers-…`. Each is written and flushed under a
+//! A batch is one file per table that it has rows of, `transactions-0063092982-0063092991.jsonl`, and one of its ledgers, `ledgers-…`. Each is written and flushed under a
 //! name that ends in `.unfinished`; then the tables are renamed, and the ledgers last. Only a batch whose ledgers file is there counts; the rest of an
 //! interrupted batch is removed at the next start. A batch with holes has `-gaps` in its names, and its ledgers are read from its ledgers file.
 
@@ -12,7 +12,27 @@ use super::JsonlError;
 use starmill_ledger::coverage::{Coverage, LedgerRange};
 
 /// Files of a batch, in the order in which they are renamed.
-pub(super) const KINDS: [&str; 5] = ["transactions", "transactions_accounts", "operations", "operations_accounts", "ledgers"];
+pub(super) const KINDS: [&str; 19] = [
+    "transactions",
+    "transactions_accounts",
+    "operations",
+    "operations_accounts",
+    "state_changes",
+    "contract_events",
+    "native_balances",
+    "trustline_assets",
+    "trustline_balances",
+    "sac_balances",
+    "liquidity_pools",
+    "liquidity_pool_balances",
+    "contract_tokens",
+    "protocol_wasms",
+    "protocol_contracts",
+    "sep41_all.state_changes",
+    "sep41_all.balance_deltas",
+    "sep41_all.allowances",
+    "ledgers",
+];
 const UNFINISHED: &str = ".unfinished";
 
 /// The ledgers of a batch as file names say them.
@@ -69,15 +89,16 @@ pub(super) fn recover(folder: &Path) -> Result<Coverage, JsonlError> {
 }
 
 /// Writes a batch's files, the contents in the order of [`KINDS`].
-pub(super) fn write(folder: &Path, batch: BatchName, contents: &[Vec<u8>; 5]) -> Result<(), JsonlError> {
+pub(super) fn write(folder: &Path, batch: BatchName, contents: &[Vec<u8>; KINDS.len()]) -> Result<(), JsonlError> {
     let path = |kind: &str| folder.join(batch.file(kind));
     let unfinished = |kind: &str| folder.join(batch.file(kind) + UNFINISHED);
-    for (kind, content) in KINDS.into_iter().zip(contents) {
+    let kept = || KINDS.into_iter().zip(contents).filter(|(kind, content)| *kind == "ledgers" || !content.is_empty());
+    for (kind, content) in kept() {
         let path = unfinished(kind);
         let written = File::create(&path).and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()));
         written.map_err(|source| JsonlError::io("writing", &path, source))?;
     }
-    for kind in KINDS {
+    for (kind, _) in kept() {
         if kind == "ledgers" {
             // What was renamed so far is on disk before the file that vouches for it.
             sync(folder)?;

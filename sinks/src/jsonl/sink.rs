@@ -79,7 +79,7 @@ pub struct JsonlSink {
     folder: PathBuf,
     coverage: Coverage,
     /// Contents of the batch at hand, in the order of [`KINDS`]; kept for their buffers.
-    contents: [Vec<u8>; 5],
+    contents: [Vec<u8>; KINDS.len()],
     /// Held as long as we write.
     _lock: File,
 }
@@ -168,7 +168,7 @@ fn check_network(folder: &Path, wanted: &str) -> Result<(), JsonlError> {
 
 #[cfg(test)]
 mod tests {
-    use starmill_ledger::rows::{Rows as _, TransactionAccountRow};
+    use starmill_ledger::rows::{Category, Place, ProtocolWasmRow, Reason, Rows as _, StateChangeRow, TransactionAccountRow};
 
     use super::*;
 
@@ -184,6 +184,24 @@ mod tests {
             batch.rows.transaction_account(&TransactionAccountRow { tx_to_id: i64::from(sequence) << 32, account_id, closed_at: 0 });
         }
         batch
+    }
+
+    #[test]
+    fn each_table_has_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut sink = JsonlSink::open(dir.path(), NETWORK).unwrap();
+        let mut batch = batch(5..6);
+        let holder = starmill_ledger::AddressBytes::account(&[1; 32]);
+        let place = Place { to_id: 1, operation_id: 2, ledger: 5, closed_at: 0 };
+        let row = StateChangeRow::new(place, 1, Category::Balance, Reason::Credit, holder);
+        batch.rows.state_change(&row);
+        batch.rows.sep41_state_change(holder, &row);
+        batch.rows.protocol_wasm(&ProtocolWasmRow { wasm_hash: [1; 32], bytecode_len: 4, is_sep41: false });
+        sink.commit(&mut batch).unwrap();
+        let kinds = ["ledgers", "protocol_wasms", "sep41_all.state_changes", "state_changes", "transactions_accounts"];
+        assert_eq!(names(dir.path()), kinds.map(|kind| format!("{kind}-0000000005-0000000005.jsonl")));
+        drop(sink);
+        assert_eq!(JsonlSink::open(dir.path(), NETWORK).unwrap().coverage().ledgers(), 1);
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -203,7 +221,8 @@ mod tests {
         sink.commit(&mut batch([])).unwrap();
         let covered = sink.coverage();
         assert_eq!((covered.ledgers(), sink.coverage().contains(6), sink.coverage().contains(11)), (5, true, false));
-        assert_eq!(names(dir.path()).len(), 10);
+        // Two files each: tables without rows have none.
+        assert_eq!(names(dir.path()).len(), 4);
         let rows = std::fs::read_to_string(dir.path().join("transactions_accounts-0000000010-0000000012-gaps.jsonl")).unwrap();
         assert_eq!(rows.lines().count(), 2);
         assert!(rows.lines().all(|line| line.starts_with("{\"t\":\"transactions_accounts\"")));
@@ -214,7 +233,7 @@ mod tests {
         std::fs::write(dir.path().join("notes.txt"), "not ours").unwrap();
         let sink = JsonlSink::open(dir.path(), NETWORK).unwrap();
         assert_eq!(sink.coverage(), covered);
-        assert_eq!(names(dir.path()).len(), 11);
+        assert_eq!(names(dir.path()).len(), 5);
         assert!(names(dir.path()).contains(&"notes.txt".to_owned()));
     }
 

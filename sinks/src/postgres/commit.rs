@@ -1,7 +1,7 @@
 //! One commit: rows, coverage and cursors of a batch in one transaction.
 //!
-//! Order: the writer's epoch is compared under a row lock, missing partitions are made, each table is copied and its count compared, the ranges
-//! of coverage that changed are replaced, the text cursors follow from them, COMMIT. Any fault before COMMIT leaves nothing.
+//! Order: the writer's epoch is compared under a row lock, missing partitions are made, assets and contracts are named, each table of history is
+//! copied and its count compared, balances are brought up to date, the ranges of coverage that changed are replaced, the text cursors follow from them, COMMIT. Any fault before COMMIT leaves nothing.
 
 use std::fmt::Write as _;
 use std::pin::pin;
@@ -11,9 +11,10 @@ use futures_util::SinkExt as _;
 use starmill_ledger::rows::LedgerRow;
 use tokio_postgres::{Client, SimpleQueryMessage, Statement};
 
-use super::copy::{Encoded, HEADER, TABLES, TRAILER};
+use super::copy::{Encoded, HEADER, STATE_CHANGES, TABLES, TRAILER};
 use super::error::During as _;
 use super::session::Session;
+use super::state::{Plan, Stage, apply, delete_expired};
 use super::{CopyRows, PostgresError};
 use starmill_ledger::Coverage;
 
@@ -25,15 +26,19 @@ pub(crate) async fn commit(
     session: &Session,
     ledgers: &[LedgerRow],
     rows: &mut CopyRows,
-    old: &Coverage,
-    new: &Coverage,
+    plan: &mut Plan,
+    (old, new): (&Coverage, &Coverage),
 ) -> Result<Vec<String>, PostgresError> {
     begin(session).await?;
     let partitions = session.partitions.missing(ledgers);
     if !partitions.sql.is_empty() {
         session.client.batch_execute(&partitions.sql).await.during(|| format!("making partitions for ledgers {}", span(ledgers)))?;
     }
-    for ((table, statement), encoded) in TABLES.iter().zip(&session.copies).zip(&mut rows.tables) {
+    apply(session, plan, Stage::Named, ledgers).await?;
+    let tables = TABLES.iter().zip(&session.copies);
+    // State changes of SEP-41 tokens come after the rest.
+    let more = tables.clone().skip(STATE_CHANGES).zip([&mut plan.sep41_history]);
+    for ((table, statement), encoded) in tables.zip(&mut rows.tables).chain(more) {
         if encoded.rows == 0 {
             continue;
         }
@@ -43,13 +48,15 @@ pub(crate) async fn commit(
             return Err(PostgresError::RowCount { table: table.name, sent: encoded.rows, stored, ledgers: span(ledgers) });
         }
     }
+    apply(session, plan, Stage::Balances, ledgers).await?;
+    delete_expired(session, plan, ledgers).await?;
     cover(&session.client, old, new).await?;
     session.client.batch_execute("COMMIT").await.during(|| format!("COMMIT of ledgers {}", span(ledgers)))?;
     Ok(partitions.names)
 }
 
 /// The ledgers of a batch, for messages.
-fn span(ledgers: &[LedgerRow]) -> String {
+pub(crate) fn span(ledgers: &[LedgerRow]) -> String {
     match (ledgers.first(), ledgers.last()) {
         (Some(first), Some(last)) if first.sequence != last.sequence => format!("{}-{}", first.sequence, last.sequence),
         (Some(first), _) => first.sequence.to_string(),

@@ -12,6 +12,7 @@ pub struct PostgresMetrics {
     bytes_sent: AtomicU64,
     postgres_nanos: AtomicU64,
     sort_nanos: AtomicU64,
+    sac_balances_dropped: AtomicU64,
 }
 
 impl PostgresMetrics {
@@ -40,7 +41,13 @@ impl PostgresMetrics {
         Duration::from_nanos(self.postgres_nanos.load(Relaxed))
     }
 
-    /// Time of commits spent in sorting rows by account.
+    /// Balances left out of `sac_balances` since nothing says that their contract is an asset contract: anybody can deploy one whose entries
+    /// look alike (docs/rows.md, differences).
+    pub fn sac_balances_dropped(&self) -> u64 {
+        self.sac_balances_dropped.load(Relaxed)
+    }
+
+    /// Time of commits spent in sorting rows by account, and in netting current state.
     pub fn sort_time(&self) -> Duration {
         Duration::from_nanos(self.sort_nanos.load(Relaxed))
     }
@@ -50,6 +57,10 @@ impl PostgresMetrics {
         self.ledgers.fetch_add(ledgers as u64, Relaxed);
         self.rows.fetch_add(rows, Relaxed);
         self.bytes_sent.fetch_add(bytes as u64, Relaxed);
+    }
+
+    pub(crate) fn dropped(&self, sac_balances: u64) {
+        self.sac_balances_dropped.fetch_add(sac_balances, Relaxed);
     }
 
     pub(crate) fn waited(&self, time: Duration) {

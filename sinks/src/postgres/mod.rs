@@ -1,7 +1,7 @@
 //! Rows into Postgres: encoder, schema, commit, status, and a private cluster for those who have none.
 //!
-//! Promises: one commit is one transaction that holds the rows, the coverage and the cursors of its ledgers; one writer per database; a
-//! database of another network or of a newer starmill is refused. Plain `PostgreSQL` 13 and later; hypertables where `TimescaleDB` is installed.
+//! Promises: one commit is one transaction that holds the rows, the current state, the coverage and the cursors of its ledgers; current state
+//! only moves forward; one writer per database; a database of another network or of a newer starmill is refused. Plain `PostgreSQL` 13 and later; hypertables where `TimescaleDB` is installed.
 
 pub mod cluster;
 mod commit;
@@ -13,6 +13,7 @@ mod partitions;
 mod schema;
 mod session;
 mod sink;
+mod state;
 mod status;
 
 pub use connect::PostgresConfig;

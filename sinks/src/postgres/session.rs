@@ -9,7 +9,9 @@ use super::connect::{self, PostgresConfig};
 use super::copy::TABLES;
 use super::error::During as _;
 use super::partitions::Partitions;
+use super::state::{self, Known, StateStatements};
 use super::{HISTORY_TABLES, PostgresError, schema};
+use starmill_ledger::Network;
 use starmill_ledger::coverage::{Coverage, LedgerRange};
 
 /// Key of the lock that a writer holds as long as its session lives; one per schema.
@@ -22,6 +24,11 @@ pub(crate) struct Session {
     pub(crate) client: Client,
     /// In the order of [`TABLES`].
     pub(crate) copies: Vec<Statement>,
+    /// Of the tables of current state, in the order in which they are written.
+    pub(crate) state: Vec<StateStatements>,
+    pub(crate) network: Network,
+    /// What the database says about contracts.
+    pub(crate) known: Known,
     pub(crate) partitions: Partitions,
     /// This writer's number; a commit compares it with the database's.
     pub(crate) epoch: i64,
@@ -32,19 +39,22 @@ pub(crate) async fn open(config: &PostgresConfig) -> Result<(Session, Coverage),
     let mut client = connect::connect(&connect::parse(&config.url)?).await?;
     check_server(&client).await?;
     become_writer(&client, config).await?;
-    let network = schema::migrate(&mut client, &config.network, config.partition_days).await?;
+    let stored = schema::migrate(&mut client, &config.network, config.partition_days).await?;
     let epoch = client
         .query_one("UPDATE starmill_network SET writer_epoch = writer_epoch + 1 RETURNING writer_epoch", &[])
         .await
         .and_then(|row| row.try_get(0))
         .during(|| "taking the writer's epoch".to_owned())?;
     let coverage = load_coverage(&client).await?;
-    let partitions = load_partitions(&client, network.partition_days).await?;
+    let partitions = load_partitions(&client, stored.partition_days).await?;
     let mut copies = Vec::with_capacity(TABLES.len());
     for table in TABLES {
         copies.push(client.prepare(table.copy).await.during(|| format!("preparing COPY {}", table.name))?);
     }
-    Ok((Session { client, copies, partitions, epoch }, coverage))
+    let network = Network::new(config.network.as_str());
+    let known = Known::load(&client, &network).await?;
+    let state = state::prepare(&client).await?;
+    Ok((Session { client, copies, state, network, known, partitions, epoch }, coverage))
 }
 
 async fn check_server(client: &Client) -> Result<(), PostgresError> {

@@ -14,6 +14,7 @@ use tokio::runtime::Runtime;
 use super::connect::{self, PostgresConfig};
 use super::copy::{AccountSort, TABLES};
 use super::session::{self, Session};
+use super::state::Plan;
 use super::{CopyRows, PostgresError, PostgresMetrics, commit, partitions};
 use starmill_ledger::Coverage;
 
@@ -26,19 +27,28 @@ pub struct PostgresSink {
     coverage: Coverage,
     metrics: Arc<PostgresMetrics>,
     sort: AccountSort,
+    plan: Plan,
     /// Drives the connection while a commit waits on it. Dropped last.
     runtime: Runtime,
 }
 
 impl PostgresSink {
-    /// Connects, becomes the writer, brings the schema up to date, compares the network, loads the coverage.
+    /// Connects, becomes the writer, brings the schema up to date, compares the network, loads the coverage and what is known of contracts.
     ///
     /// # Errors
     /// `writer-busy`, `network-mismatch`, `schema-newer`, `schema-changed`, `schema-foreign`, and whatever a connection can meet.
     pub fn open(config: PostgresConfig) -> Result<Self, PostgresError> {
         let runtime = connect::runtime()?;
         let (session, coverage) = runtime.block_on(session::open(&config))?;
-        Ok(Self { config, session: Some(session), coverage, metrics: Arc::default(), sort: AccountSort::default(), runtime })
+        Ok(Self {
+            config,
+            session: Some(session),
+            coverage,
+            metrics: Arc::default(),
+            sort: AccountSort::default(),
+            plan: Plan::default(),
+            runtime,
+        })
     }
 
     /// Connects again after a lost connection and learns what is covered.
@@ -89,15 +99,22 @@ impl Sink for PostgresSink {
                 self.sort.sort(&mut encoded.bytes);
             }
         }
+        // Current state is that of the highest ledger covered, and never goes back behind it.
+        let covered = self.coverage.ranges().last().map_or(0, |range| range.hi);
+        let last = batch.ledgers.last().map_or(0, |ledger| ledger.sequence);
+        self.plan.make(&session.known, &session.network, &batch.rows.state, covered, last);
         self.metrics.sorted(sorting.elapsed());
         let mut coverage = self.coverage.clone();
         coverage.insert_all(batch.ledgers.iter().map(|ledger| ledger.sequence));
         let sending = Instant::now();
-        let result = self.runtime.block_on(commit::commit(session, &batch.ledgers, &mut batch.rows, &self.coverage, &coverage));
+        let result =
+            self.runtime.block_on(commit::commit(session, &batch.ledgers, &mut batch.rows, &mut self.plan, (&self.coverage, &coverage)));
         self.metrics.waited(sending.elapsed());
         match result {
             Ok(made) => {
                 session.partitions.made(made);
+                session.known.learn(std::mem::take(&mut self.plan.learned));
+                self.metrics.dropped(self.plan.sac_balances_dropped);
                 self.coverage = coverage;
                 self.metrics.committed(batch.ledgers.len(), batch.rows.rows(), batch.rows.bytes());
                 Ok(())

@@ -1,14 +1,24 @@
 //! `CopyRows`: rows as the bytes of Postgres' binary COPY, made where the rows are made, so that persisting only sends them.
 //!
 //! Promises: no allocation per row beyond the growth of one buffer per table; fixed-width fields are written as one block; the same rows give
-//! the same bytes however they were divided into chunks. Format: the `PostgreSQL` manual, COPY, binary format. Columns: docs/rows.md.
+//! the same bytes however they were divided into chunks. Rows of current state are kept as they are until the commit, which nets them.
+//! Format: the `PostgreSQL` manual, COPY, binary format. Columns: docs/rows.md.
 
+pub(crate) mod fields;
 mod sort;
+pub(crate) mod state;
+pub(crate) mod state_change;
 
 use starmill_ledger::AddressBytes;
-use starmill_ledger::rows::{LedgerRow, OperationAccountRow, OperationRow, Rows, TransactionAccountRow, TransactionRow};
+use starmill_ledger::rows::{
+    CreditAsset, LedgerRow, LiquidityPoolBalanceRow, LiquidityPoolRow, NativeBalanceRow, OperationAccountRow, OperationRow,
+    ProtocolContractRow, ProtocolWasmRow, Rows, SacBalanceRow, SacTokenRow, Sep41AllowanceRow, Sep41BalanceDelta, StateChangeRow,
+    TransactionAccountRow, TransactionRow, TrustlineBalanceRow,
+};
 
+use fields::{bytes_field, field, null};
 pub(crate) use sort::AccountSort;
+use state::StateRows;
 
 /// Signature, flags and extension length that open a binary COPY.
 pub(crate) const HEADER: &[u8; 19] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -17,8 +27,10 @@ pub(crate) const TRAILER: [u8; 2] = [0xFF, 0xFF];
 /// Bytes of one row of `transactions_accounts` or `operations_accounts`.
 pub(crate) const ACCOUNT_ROW: usize = 63;
 
+/// Place of `state_changes` in [`TABLES`].
+pub(crate) const STATE_CHANGES: usize = 4;
 /// Tables in the order in which a commit sends them.
-pub(crate) const TABLES: [CopyTable; 4] = [
+pub(crate) const TABLES: [CopyTable; 5] = [
     CopyTable {
         name: "transactions",
         copy: "COPY transactions (hash, to_id, fee_charged, ledger_number, ledger_created_at, is_fee_bump, result_code) FROM STDIN (FORMAT binary)",
@@ -39,6 +51,8 @@ pub(crate) const TABLES: [CopyTable; 4] = [
         copy: "COPY operations_accounts (ledger_created_at, operation_id, account_id) FROM STDIN (FORMAT binary)",
         by_account: true,
     },
+    // In arrival order: sorted by account it loads slower (docs/rows.md).
+    CopyTable { name: "state_changes", copy: state_change::COPY, by_account: false },
 ];
 
 /// One table that rows are copied into.
@@ -62,7 +76,9 @@ pub(crate) struct Encoded {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyRows {
     /// In the order of [`TABLES`].
-    pub(crate) tables: [Encoded; 4],
+    pub(crate) tables: [Encoded; 5],
+    /// Rows that the commit chooses from and nets.
+    pub(crate) state: StateRows,
 }
 
 /// Seconds from 1970 to 2000, where Postgres' timestamps begin.
@@ -71,22 +87,6 @@ const POSTGRES_EPOCH_SECONDS: i64 = 946_684_800;
 /// A `timestamptz` field: microseconds since 2000. Saturates; a commit refuses ledgers whose time Postgres cannot hold before it comes to that.
 fn timestamp(unix_seconds: i64) -> [u8; 8] {
     unix_seconds.saturating_sub(POSTGRES_EPOCH_SECONDS).saturating_mul(1_000_000).to_be_bytes()
-}
-
-/// Writes the length of field at `at`, then its bytes, and returns where the next field begins. Offsets are constants after inlining.
-#[inline]
-fn field<const ROW: usize, const LEN: usize>(row: &mut [u8; ROW], at: usize, value: [u8; LEN]) -> usize {
-    row[at..at + 4].copy_from_slice(&LEN.to_be_bytes()[size_of::<usize>() - 4..]);
-    row[at + 4..at + 4 + LEN].copy_from_slice(&value);
-    at + 4 + LEN
-}
-
-/// A field of variable length.
-#[inline]
-fn bytes_field(out: &mut Vec<u8>, value: &[u8]) {
-    // A value beyond i32 cannot come from a frame and Postgres would refuse it; a false length makes the whole COPY fail.
-    out.extend_from_slice(&i32::try_from(value.len()).unwrap_or(i32::MAX).to_be_bytes());
-    out.extend_from_slice(value);
 }
 
 /// A row of either `*_accounts` table.
@@ -101,7 +101,9 @@ fn account_row(out: &mut Vec<u8>, closed_at: i64, to_id: i64, account: &AddressB
 }
 
 impl Rows for CopyRows {
-    fn ledger(&mut self, _: &LedgerRow) {}
+    fn ledger(&mut self, row: &LedgerRow) {
+        self.state.mark(row.sequence);
+    }
 
     fn transaction(&mut self, row: &TransactionRow<'_>) {
         let table = &mut self.tables[0];
@@ -131,8 +133,7 @@ impl Rows for CopyRows {
         bytes_field(&mut table.bytes, row.operation_type.as_bytes());
         bytes_field(&mut table.bytes, row.result_code.as_bytes());
         if row.operation_xdr.is_empty() {
-            // Length -1: NULL.
-            table.bytes.extend_from_slice(&[0xFF; 4]);
+            null(&mut table.bytes);
         } else {
             bytes_field(&mut table.bytes, row.operation_xdr);
         }
@@ -150,7 +151,62 @@ impl Rows for CopyRows {
         account_row(&mut table.bytes, row.closed_at, row.operation_id, &row.account_id);
     }
 
+    fn state_change(&mut self, row: &StateChangeRow<'_>) {
+        let table = &mut self.tables[STATE_CHANGES];
+        table.rows += 1;
+        state_change::encode(&mut table.bytes, row);
+    }
+
+    fn sep41_state_change(&mut self, contract_id: AddressBytes, row: &StateChangeRow<'_>) {
+        self.state.sep41_state_change(contract_id, row);
+    }
+
+    fn native_balance(&mut self, row: &NativeBalanceRow) {
+        self.state.native_balances.push(*row);
+    }
+
+    fn trustline_asset(&mut self, asset: &CreditAsset) {
+        self.state.trustline_assets.push(*asset);
+    }
+
+    fn trustline_balance(&mut self, row: &TrustlineBalanceRow) {
+        self.state.trustline_balances.push(*row);
+    }
+
+    fn sac_balance(&mut self, row: &SacBalanceRow) {
+        self.state.sac_balances.push(*row);
+    }
+
+    fn liquidity_pool(&mut self, row: &LiquidityPoolRow) {
+        self.state.liquidity_pools.push(*row);
+    }
+
+    fn liquidity_pool_balance(&mut self, row: &LiquidityPoolBalanceRow) {
+        self.state.liquidity_pool_balances.push(*row);
+    }
+
+    fn sac_token(&mut self, row: &SacTokenRow) {
+        self.state.sac_tokens.push(*row);
+    }
+
+    fn protocol_wasm(&mut self, row: &ProtocolWasmRow) {
+        self.state.protocol_wasms.push(*row);
+    }
+
+    fn protocol_contract(&mut self, row: &ProtocolContractRow) {
+        self.state.protocol_contracts.push(*row);
+    }
+
+    fn sep41_balance_delta(&mut self, row: &Sep41BalanceDelta) {
+        self.state.sep41_balances.push(*row);
+    }
+
+    fn sep41_allowance(&mut self, row: &Sep41AllowanceRow) {
+        self.state.sep41_allowances.push(*row);
+    }
+
     fn append(&mut self, later: &mut Self) {
+        self.state.append(&mut later.state);
         for (table, more) in self.tables.iter_mut().zip(&mut later.tables) {
             table.bytes.append(&mut more.bytes);
             table.rows += std::mem::take(&mut more.rows);
@@ -158,11 +214,11 @@ impl Rows for CopyRows {
     }
 
     fn rows(&self) -> u64 {
-        self.tables.iter().map(|table| table.rows).sum()
+        self.tables.iter().map(|table| table.rows).sum::<u64>() + self.state.rows()
     }
 
     fn bytes(&self) -> usize {
-        self.tables.iter().map(|table| table.bytes.len()).sum()
+        self.tables.iter().map(|table| table.bytes.len()).sum::<usize>() + self.state.bytes()
     }
 
     fn clear(&mut self) {
@@ -170,6 +226,7 @@ impl Rows for CopyRows {
             table.bytes.clear();
             table.rows = 0;
         }
+        self.state.clear();
     }
 }
 
