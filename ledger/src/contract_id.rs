@@ -1,11 +1,14 @@
 //! Ids that are hashes of what they stand for: contracts (SHA-256 of `HashIDPreimage` of type contract id, from the network, and a deployer
-//! with salt or an asset, CAP-46) and liquidity pools (CAP-38).
+//! with salt or an asset, CAP-46), liquidity pools and the claimable balances that a revoked pool share turns into (CAP-38).
 
 use sha2::{Digest, Sha256};
 use starmill_xdr::{Asset, ClaimableBalanceId, ContractIdPreimage, LiquidityPoolParameters, PublicKey, ScAddress};
 
 use crate::network::Network;
+use crate::rows::CreditAsset;
 
+/// `ENVELOPE_TYPE_POOL_REVOKE_OP_ID`.
+const TYPE_POOL_REVOKE: [u8; 4] = [0, 0, 0, 7];
 /// `ENVELOPE_TYPE_CONTRACT_ID`.
 const TYPE_CONTRACT_ID: [u8; 4] = [0, 0, 0, 8];
 
@@ -25,6 +28,35 @@ pub fn from_preimage(network: &Network, preimage: &ContractIdPreimage<'_>) -> [u
 /// The id of the asset contract (SAC) of an asset.
 pub fn of_asset(network: &Network, asset: &Asset<'_>) -> [u8; 32] {
     let mut sha = start(network, 1);
+    hash_asset(&mut sha, asset);
+    sha.finalize().into()
+}
+
+/// The same, of a credit asset that stands in no XDR.
+pub fn of_credit(network: &Network, asset: &CreditAsset) -> [u8; 32] {
+    let mut sha = start(network, 1);
+    match asset.code.first_chunk::<4>() {
+        Some(code) if asset.code_size == 4 => {
+            number(&mut sha, 1);
+            sha.update(code);
+        }
+        _ => {
+            number(&mut sha, 2);
+            sha.update(asset.code);
+        }
+    }
+    public_key(&mut sha, PublicKey::PublicKeyTypeEd25519(&asset.issuer));
+    sha.finalize().into()
+}
+
+/// The id of the claimable balance that gets what a revoked pool share held of `asset`. `source` and `sequence` are those of the
+/// transaction, the inner one of a fee bump; `operation` is 0-based.
+pub fn of_revoked_balance(source: &[u8; 32], sequence: i64, operation: u32, pool: &[u8; 32], asset: &Asset<'_>) -> [u8; 32] {
+    let mut sha = Sha256::new_with_prefix(TYPE_POOL_REVOKE);
+    public_key(&mut sha, PublicKey::PublicKeyTypeEd25519(source));
+    sha.update(sequence.to_be_bytes());
+    number(&mut sha, operation);
+    sha.update(pool);
     hash_asset(&mut sha, asset);
     sha.finalize().into()
 }
@@ -98,7 +130,7 @@ fn address(sha: &mut Sha256, address: &ScAddress<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use starmill_xdr::{AlphaNum4, ContractIdPreimageFromAddress};
+    use starmill_xdr::{AlphaNum4, AlphaNum12, ContractIdPreimageFromAddress};
     use stellar_strkey::Strkey;
 
     use super::*;
@@ -122,6 +154,19 @@ mod tests {
         let issuer = key("GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN");
         let usdc = AlphaNum4 { asset_code: b"USDC", issuer: PublicKey::PublicKeyTypeEd25519(&issuer) };
         assert_eq!(id_of("pubnet", &Asset::CreditAlphanum4(&usdc)), "CCW67TSZV3SSS2HXMBQ5JFGCKJNXKZM7UQUWUZPUTHXSTZLEO7SJMI75");
+    }
+
+    #[test]
+    fn a_credit_asset_has_the_same_contract_wherever_it_stands() {
+        let network = Network::from_name_or_passphrase("pubnet");
+        let issuer = PublicKey::PublicKeyTypeEd25519(&[7; 32]);
+        for asset in [
+            Asset::CreditAlphanum4(&AlphaNum4 { asset_code: b"AB\0\0", issuer }),
+            // A short code in the long form is another asset.
+            Asset::CreditAlphanum12(&AlphaNum12 { asset_code: b"AB\0\0\0\0\0\0\0\0\0\0", issuer }),
+        ] {
+            assert_eq!(of_credit(&network, &CreditAsset::of(&asset).unwrap()), of_asset(&network, &asset));
+        }
     }
 
     #[test]

@@ -159,6 +159,18 @@ impl<'a> Transaction<'a> {
         self.fee_bump_key().unwrap_or_else(|| self.source_key())
     }
 
+    /// Sequence number, the inner one for a fee bump.
+    pub fn sequence_number(&self) -> i64 {
+        match self.envelope {
+            TransactionEnvelope::TxV0(v0) => v0.tx.seq_num,
+            TransactionEnvelope::Tx(v1) => v1.tx.seq_num,
+            TransactionEnvelope::TxFeeBump(bump) => {
+                let FeeBumpTransactionInnerTx::Tx(inner) = bump.tx.inner_tx;
+                inner.tx.seq_num
+            }
+        }
+    }
+
     /// The operations, the inner ones for a fee bump.
     pub fn operations(&self) -> &'a [Spanned<'a, Operation<'a>>] {
         match self.envelope {

@@ -2,8 +2,7 @@
 //! wrote the value: what has another shape is `None`, never an error.
 
 use starmill_ledger::rows::CreditAsset;
-use starmill_ledger::{Network, contract_id};
-use starmill_xdr::{AlphaNum4, AlphaNum12, Asset, Int128Parts, PublicKey, ScAddress, ScMapEntry, ScVal};
+use starmill_xdr::{Int128Parts, ScAddress, ScMapEntry, ScVal};
 
 /// The signed 128-bit number of a value.
 pub(crate) fn i128_of(value: &ScVal<'_>) -> Option<i128> {
@@ -34,17 +33,6 @@ pub(crate) fn balance_holder<'a>(key: &ScVal<'a>) -> Option<&'a ScAddress<'a>> {
     match vector(key)? {
         [ScVal::Symbol(b"Balance"), ScVal::Address(holder)] => Some(holder),
         _ => None,
-    }
-}
-
-/// The id of the asset contract of a credit asset.
-pub(crate) fn contract_of(network: &Network, asset: &CreditAsset) -> [u8; 32] {
-    let issuer = PublicKey::PublicKeyTypeEd25519(&asset.issuer);
-    match asset.code.first_chunk() {
-        Some(asset_code) if asset.code_size == 4 => {
-            contract_id::of_asset(network, &Asset::CreditAlphanum4(&AlphaNum4 { asset_code, issuer }))
-        }
-        _ => contract_id::of_asset(network, &Asset::CreditAlphanum12(&AlphaNum12 { asset_code: &asset.code, issuer })),
     }
 }
 

@@ -8,7 +8,9 @@ pub mod contract_events;
 mod contract_values;
 pub mod effects;
 pub mod entries;
+pub mod fees;
 mod liquidity_pools;
+pub mod memo;
 pub mod native_balances;
 pub mod operations;
 mod out;
@@ -20,6 +22,7 @@ pub mod sac_authorizations;
 mod sac_balances;
 mod sac_tokens;
 pub mod sep41;
+pub mod token_transfers;
 pub mod transactions;
 mod trustline_balances;
 pub mod wasm_spec;
@@ -37,6 +40,7 @@ use {proptest as _, starmill_fixtures as _};
 #[derive(Debug, Default)]
 pub struct Scratch {
     participants: participants::Scratch,
+    contracts: memo::Contracts,
     entries: entries::Scratch,
 }
 
@@ -51,11 +55,13 @@ pub fn process<'a, R: Rows>(
     let out = &mut Out { rows, state, participants: &mut scratch.participants };
     transactions::emit(transaction, out.rows)?;
     out.participants.begin(transaction);
+    token_transfers::emit_fee(transaction, &mut scratch.contracts, out)?;
     for view in OperationView::all(transaction, arena) {
         operations::emit(&view, out.rows);
         contract_events::emit(&view, out.rows);
         sep41::emit(&view, out);
         out.participants.begin_operation(&view)?;
+        token_transfers::emit(&view, &mut scratch.contracts, out)?;
         effects::emit(&view, out)?;
         contract_deploys::emit(&view, out);
         sac_authorizations::emit(&view, out)?;

@@ -5,10 +5,10 @@
 //! contract's own. The native asset's contract has no row (docs/rows.md, contract tokens).
 
 use starmill_ledger::rows::{CreditAsset, SacTokenRow};
-use starmill_ledger::{AddressBytes, CurrentState, OperationView};
+use starmill_ledger::{AddressBytes, CurrentState, OperationView, contract_id};
 use starmill_xdr::{ContractDataDurability, ContractDataEntry, ScAddress, ScMapEntry, ScVal};
 
-use crate::contract_values::{contract_of, credit_asset, map, vector};
+use crate::contract_values::{credit_asset, map, vector};
 
 /// Collects the token of an entry that is there after a change, if it is an asset contract's instance. `native` is the id of the native
 /// asset's contract.
@@ -18,7 +18,7 @@ pub(crate) fn emit(view: &OperationView<'_, '_>, data: &ContractDataEntry<'_>, n
     }
     let ScAddress::Contract(contract) = data.contract else { return };
     let Some(asset) = asset_info(&data.val) else { return };
-    if contract != native && contract_of(view.transaction.network, &asset) == *contract {
+    if contract != native && contract_id::of_credit(view.transaction.network, &asset) == *contract {
         state.sac_token(SacTokenRow { contract_id: AddressBytes::contract(contract), asset });
     }
 }

@@ -4,11 +4,9 @@
 //! around a Soroban transaction counts the refund in twice there, so it is taken off (docs/rows.md, transactions).
 
 use starmill_ledger::rows::{Rows, TransactionRow};
-use starmill_ledger::transaction::account_key;
-use starmill_ledger::{Fault, LedgerError, Transaction};
-use starmill_xdr::{LedgerEntry, LedgerEntryChange, LedgerEntryData};
+use starmill_ledger::{LedgerError, Transaction};
 
-use crate::result_codes;
+use crate::{fees, result_codes};
 
 /// First protocol in which a fee bump's `feeCharged` is right for Soroban transactions.
 const FEE_BUMP_FEE_FIXED: u32 = 21;
@@ -34,28 +32,6 @@ fn fee_charged(transaction: &Transaction<'_>) -> Result<i64, LedgerError> {
     if !doubled {
         return Ok(stated);
     }
-    let fault = |what| Fault::Fee(what).in_transaction(transaction.head.sequence, transaction.index);
-    let refund = refund(transaction).ok_or_else(|| fault("the refund is over 64 bits"))?;
-    stated.checked_sub(refund).ok_or_else(|| fault("the fee charged less the refund is over 64 bits"))
-}
-
-/// What the fee account got back after the transaction was applied, stroops: its last balance in the lists after the operations less the
-/// balance before that. `None` when the difference does not fit.
-fn refund(transaction: &Transaction<'_>) -> Option<i64> {
-    let (mut before, mut after) = (0i64, 0i64);
-    for change in transaction.changes_after().iter().chain(transaction.post_fee_changes) {
-        match *change {
-            LedgerEntryChange::State(entry) => before = balance_of(entry, transaction.fee_key()).unwrap_or(before),
-            LedgerEntryChange::Updated(entry) => after = balance_of(entry, transaction.fee_key()).unwrap_or(after),
-            _ => {}
-        }
-    }
-    after.checked_sub(before)
-}
-
-fn balance_of(entry: &LedgerEntry<'_>, key: &[u8; 32]) -> Option<i64> {
-    match entry.data {
-        LedgerEntryData::Account(account) if account_key(&account.account_id) == key => Some(account.balance),
-        _ => None,
-    }
+    let refund = fees::refund(transaction)?;
+    stated.checked_sub(refund).ok_or_else(|| fees::fault(transaction, "the fee charged less the refund is over 64 bits"))
 }
