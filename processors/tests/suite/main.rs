@@ -11,6 +11,7 @@ mod sac_authorizations;
 mod sep41;
 mod sep41_events;
 mod support;
+mod token_transfers;
 mod wasm_spec;
 
 use {stellar_strkey as _, thiserror as _, wasmparser as _};

@@ -5,10 +5,10 @@ use starmill_fixtures::{
     stellar_xdr::{
         AccountEntryExt, AccountEntryExtensionV1, AccountEntryExtensionV1Ext, AccountEntryExtensionV2, AccountEntryExtensionV2Ext,
         AccountId, Asset, ClaimPredicate, ContractExecutable, ContractId, ContractIdPreimage, ContractIdPreimageFromAddress,
-        CreateContractArgs, Hash, HashIdPreimage, HashIdPreimageContractId, HostFunction, LedgerEntry, LedgerEntryChange, LedgerEntryData,
-        LedgerEntryExt, LedgerEntryExtensionV1, LedgerEntryExtensionV1Ext, LedgerKey, LedgerKeyData, Operation, OperationBody,
-        OperationResult, OperationResultTr, PaymentResult, RevokeSponsorshipOp, RevokeSponsorshipOpSigner, ScAddress, SetOptionsOp, Signer,
-        SignerKey, SorobanAuthorizedFunction, SorobanAuthorizedInvocation, SponsorshipDescriptor, Uint256,
+        CreateClaimableBalanceResult, CreateContractArgs, Hash, HashIdPreimage, HashIdPreimageContractId, HostFunction, LedgerEntry,
+        LedgerEntryChange, LedgerEntryData, LedgerEntryExt, LedgerEntryExtensionV1, LedgerEntryExtensionV1Ext, LedgerKey, LedgerKeyData,
+        Operation, OperationBody, OperationResult, OperationResultTr, PaymentResult, RevokeSponsorshipOp, RevokeSponsorshipOpSigner,
+        ScAddress, SetOptionsOp, Signer, SignerKey, SorobanAuthorizedFunction, SorobanAuthorizedInvocation, SponsorshipDescriptor, Uint256,
     },
     to_xdr,
 };
@@ -44,7 +44,8 @@ fn a_muxed_account_takes_part_as_the_account_behind_it() {
 #[test]
 fn an_operation_with_a_source_of_its_own_leaves_the_transactions_out() {
     let carol = key::account("carol");
-    let rows = Shape::new(vec![op::from(key::plain(&carol), op::account_merge(key::plain(&bob())))], Vec::new()).rows().unwrap();
+    let operation = op::from(key::plain(&carol), op::payment(key::plain(&bob()), Asset::Native, 5));
+    let rows = Shape::new(vec![operation], paid()).rows().unwrap();
     assert_eq!(rows.of_operation(0), texts(&[&carol, &bob()]));
     assert_eq!(rows.of_transaction(), texts(&[&alice(), &carol, &bob()]));
 }
@@ -80,7 +81,10 @@ fn accounts_whose_fee_was_charged_take_part_in_the_transaction_alone() {
 fn every_claimant() {
     let claimants = ["a", "b", "c"].map(|name| op::claimant(key::account(name), ClaimPredicate::Unconditional));
     let operation = op::create_claimable_balance(Asset::Native, 5, claimants.to_vec()).unwrap();
-    assert_eq!(of(operation), texts(&[&alice(), &key::account("a"), &key::account("b"), &key::account("c")]));
+    let id = hash::claimable_balance_id(&key::plain(&alice()), 1, 0).unwrap();
+    let result = OperationResultTr::CreateClaimableBalance(CreateClaimableBalanceResult::Success(id));
+    let rows = Shape::new(vec![operation], vec![OperationResult::OpInner(result)]).rows().unwrap();
+    assert_eq!(rows.of_operation(0), texts(&[&alice(), &key::account("a"), &key::account("b"), &key::account("c")]));
 }
 
 #[test]

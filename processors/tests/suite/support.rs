@@ -4,11 +4,11 @@ use starmill_fixtures::{
     CloseMeta, LedgerBuilder, STANDALONE_PASSPHRASE, entry,
     envelope::{self, Draft},
     hash, key,
-    meta::{self, OperationEffects, TransactionEffects},
+    meta::{self, OperationEffects, SorobanEffects, TransactionEffects},
     result,
     stellar_xdr::{
-        AccountId, Hash, LedgerCloseMeta, LedgerEntryChange, LedgerEntryData, Operation, OperationResult, SorobanTransactionData,
-        TransactionMeta, TransactionResult,
+        AccountId, ContractEvent, Hash, LedgerCloseMeta, LedgerEntryChange, LedgerEntryData, Operation, OperationResult,
+        SorobanTransactionData, SorobanTransactionMetaExt, TransactionMeta, TransactionResult, TransactionResultResult,
     },
     to_xdr,
 };
@@ -175,6 +175,14 @@ pub(crate) struct Shape {
     pub(crate) protocol: u32,
     pub(crate) close_meta: CloseMeta,
     pub(crate) fee_changes: Vec<LedgerEntryChange>,
+    /// Contract events of the first operation.
+    pub(crate) events: Vec<ContractEvent>,
+    /// Changes after the operations, in the meta.
+    pub(crate) changes_after: Vec<LedgerEntryChange>,
+    /// Changes after all transactions, in close meta V2.
+    pub(crate) refund_changes: Vec<LedgerEntryChange>,
+    /// Who bumps the fee, if somebody does.
+    pub(crate) bumped_by: Option<AccountId>,
 }
 
 impl Shape {
@@ -188,6 +196,10 @@ impl Shape {
             protocol: 23,
             close_meta: CloseMeta::V2,
             fee_changes: Vec::new(),
+            events: Vec::new(),
+            changes_after: Vec::new(),
+            refund_changes: Vec::new(),
+            bumped_by: None,
         }
     }
 
@@ -203,12 +215,29 @@ impl Shape {
 
     /// Its rows in a ledger of its own.
     pub(crate) fn rows(self) -> Result<Collected, LedgerError> {
-        let envelope = envelope::v1(&network(), self.draft).unwrap();
-        let operations = self.changes.into_iter().map(|changes| OperationEffects { changes, events: Vec::new() }).collect();
-        let meta = (self.meta)(TransactionEffects { operations, ..TransactionEffects::default() }).unwrap();
+        let (mut envelope, mut result) = (envelope::v1(&network(), self.draft).unwrap(), self.result);
+        if let Some(payer) = self.bumped_by {
+            envelope = envelope::fee_bump(&network(), key::plain(&payer), 400, envelope).unwrap();
+            let inner = hash::inner_transaction_hash(&network(), &envelope).unwrap().unwrap();
+            result = match result.result {
+                TransactionResultResult::TxSuccess(results) => result::fee_bump(result.fee_charged, inner, true, results.into()),
+                TransactionResultResult::TxFailed(results) => result::fee_bump(result.fee_charged, inner, false, results.into()),
+                other => panic!("{other:?}"),
+            }
+            .unwrap();
+        }
+        let mut operations: Vec<_> =
+            self.changes.into_iter().map(|changes| OperationEffects { changes, ..OperationEffects::default() }).collect();
+        if !self.events.is_empty() {
+            operations.resize(operations.len().max(1), OperationEffects::default());
+            operations[0].events = self.events;
+        }
+        let soroban = Some(SorobanEffects { fees: SorobanTransactionMetaExt::V0, return_value: None });
+        let meta =
+            (self.meta)(TransactionEffects { operations, after: self.changes_after, soroban, ..TransactionEffects::default() }).unwrap();
         let builder = LedgerBuilder::new(network(), 9).protocol(self.protocol).close_meta(self.close_meta);
-        let ledger = builder.transaction(envelope, self.result, meta, self.fee_changes, Vec::new()).build(hash::sha256(b"before"));
-        rows_of(&ledger.unwrap())
+        let builder = builder.transaction(envelope, result, meta, self.fee_changes, self.refund_changes);
+        rows_of(&builder.build(hash::sha256(b"before")).unwrap())
     }
 }
 
