@@ -35,13 +35,13 @@ pub(super) fn each_event(view: &OperationView<'_, '_>, tokens: &mut Tokens<'_>, 
         },
         OperationBody::CreateClaimableBalance(op) => match result(view)? {
             OperationResultTr::CreateClaimableBalance(CreateClaimableBalanceResult::Success(id)) => {
-                take(&Event::between(tokens.of(&op.asset), source, balance_address(id), op.amount.into()));
+                take(&Event::between(tokens.of(&op.asset), source, balance_address(**id), op.amount.into()));
             }
             _ => return Err(wrong_result(view)),
         },
         OperationBody::ClaimClaimableBalance(op) => {
             let balance = removed_balance(view)?;
-            take(&Event::between(tokens.of(&balance.asset), balance_address(&op.balance_id), source, balance.amount.into()));
+            take(&Event::between(tokens.of(&balance.asset), balance_address(op.balance_id), source, balance.amount.into()));
         }
         OperationBody::Clawback(op) => {
             let movement = Movement::Clawback { from: AddressBytes::account(muxed_key(&op.from)) };
@@ -49,7 +49,7 @@ pub(super) fn each_event(view: &OperationView<'_, '_>, tokens: &mut Tokens<'_>, 
         }
         OperationBody::ClawbackClaimableBalance(op) => {
             let balance = removed_balance(view)?;
-            let movement = Movement::Clawback { from: balance_address(&op.balance_id) };
+            let movement = Movement::Clawback { from: balance_address(op.balance_id) };
             take(&Event { movement, token: tokens.of(&balance.asset), amount: balance.amount.into() });
         }
         OperationBody::ManageSellOffer(_) | OperationBody::CreatePassiveSellOffer(_) | OperationBody::ManageBuyOffer(_) => {
@@ -97,7 +97,7 @@ fn wrong_result(view: &OperationView<'_, '_>) -> LedgerError {
 }
 
 /// The address of a claimable balance.
-pub(super) fn balance_address(id: &ClaimableBalanceId<'_>) -> AddressBytes {
+fn balance_address(id: ClaimableBalanceId<'_>) -> AddressBytes {
     let ClaimableBalanceId::ClaimableBalanceIdTypeV0(hash) = id;
     AddressBytes::new(version::CLAIMABLE_BALANCE, hash)
 }
@@ -119,16 +119,17 @@ fn removed_balance<'a>(view: &OperationView<'_, 'a>) -> Result<&'a ClaimableBala
 
 /// The offers that a new or changed offer crossed. The result of a passive offer may stand under either of its types.
 fn crossed_by_offer<'a>(view: &OperationView<'_, 'a>) -> Result<&'a [ClaimAtom<'a>], LedgerError> {
-    let success = match (view.body(), result(view)?) {
+    match (view.body(), result(view)?) {
         (
             OperationBody::ManageSellOffer(_) | OperationBody::CreatePassiveSellOffer(_),
             OperationResultTr::ManageSellOffer(ManageSellOfferResult::Success(success)),
         )
         | (OperationBody::CreatePassiveSellOffer(_), OperationResultTr::CreatePassiveSellOffer(ManageSellOfferResult::Success(success)))
-        | (OperationBody::ManageBuyOffer(_), OperationResultTr::ManageBuyOffer(ManageBuyOfferResult::Success(success))) => success,
-        _ => return Err(wrong_result(view)),
-    };
-    Ok(success.offers_claimed)
+        | (OperationBody::ManageBuyOffer(_), OperationResultTr::ManageBuyOffer(ManageBuyOfferResult::Success(success))) => {
+            Ok(success.offers_claimed)
+        }
+        _ => Err(wrong_result(view)),
+    }
 }
 
 /// The crossed offers, then what the destination got, which stands in the result.

@@ -15,30 +15,21 @@ pub(super) struct Writer<'w, 'o, R> {
     place: Place,
     ids: StateChangeIds,
     operation: OperationType,
-    source: AddressBytes,
 }
 
 impl<'w, 'o, R: Rows> Writer<'w, 'o, R> {
     pub(super) fn new(view: &OperationView<'_, '_>, out: &'w mut Out<'o, R>) -> Self {
-        Self {
-            out,
-            place: view.place(),
-            ids: StateChangeIds::new(Stream::TokenTransfers),
-            operation: view.body().discriminant(),
-            source: AddressBytes::account(view.source_key()),
-        }
+        Self { out, place: view.place(), ids: StateChangeIds::new(Stream::TokenTransfers), operation: view.body().discriminant() }
     }
 
     pub(super) fn write(&mut self, event: &Event) {
-        match (event.movement, self.operation) {
-            (Movement::Transfer { from, to }, _) => self.transfer(event, from, to),
-            (Movement::Mint { to }, _) => {
+        match event.movement {
+            Movement::Transfer { from, to } => self.transfer(event, from, to),
+            Movement::Mint { to } => {
                 self.by_issuer(event, Reason::Mint);
                 self.by_holder(event, Reason::Credit, to);
             }
-            (Movement::Burn { .. }, OperationType::ClaimClaimableBalance | OperationType::LiquidityPoolWithdraw)
-            | (Movement::Clawback { .. }, OperationType::ClawbackClaimableBalance) => self.balance(event, Reason::Burn, self.source),
-            (Movement::Burn { from } | Movement::Clawback { from }, _) => {
+            Movement::Burn { from } | Movement::Clawback { from } => {
                 self.by_issuer(event, Reason::Burn);
                 self.by_holder(event, Reason::Debit, from);
             }
@@ -47,22 +38,27 @@ impl<'w, 'o, R: Rows> Writer<'w, 'o, R> {
 
     fn transfer(&mut self, event: &Event, from: AddressBytes, to: AddressBytes) {
         match self.operation {
-            OperationType::CreateClaimableBalance | OperationType::LiquidityPoolDeposit => self.balance(event, Reason::Debit, from),
-            OperationType::ClaimClaimableBalance | OperationType::LiquidityPoolWithdraw => self.balance(event, Reason::Credit, to),
-            OperationType::SetTrustLineFlags | OperationType::AllowTrust => {}
-            _ if [from, to].iter().any(|end| is(*end, version::CLAIMABLE_BALANCE)) => {}
+            OperationType::CreateClaimableBalance => self.balance(event, Reason::Debit, from),
+            OperationType::ClaimClaimableBalance => self.balance(event, Reason::Credit, to),
+            // No contract can hold or fill a claimable balance; if one says so, nothing is shown.
+            _ if is(from, version::CLAIMABLE_BALANCE) || is(to, version::CLAIMABLE_BALANCE) => {}
             _ if is(from, version::LIQUIDITY_POOL) => self.balance(event, Reason::Credit, to),
             _ if is(to, version::LIQUIDITY_POOL) => self.balance(event, Reason::Debit, from),
-            operation => {
-                match operation {
-                    OperationType::CreateAccount => self.account(Reason::Create, to, |row| row.creator_account_id = Some(from)),
-                    OperationType::AccountMerge => self.account(Reason::Merge, from, |row| row.destination_account_id = Some(to)),
-                    _ => {}
-                }
-                self.balance(event, Reason::Debit, from);
-                self.balance(event, Reason::Credit, to);
+            OperationType::CreateAccount => {
+                self.account(Reason::Create, to, |row| row.creator_account_id = Some(from));
+                self.both(event, from, to);
             }
+            OperationType::AccountMerge => {
+                self.account(Reason::Merge, from, |row| row.destination_account_id = Some(to));
+                self.both(event, from, to);
+            }
+            _ => self.both(event, from, to),
         }
+    }
+
+    fn both(&mut self, event: &Event, from: AddressBytes, to: AddressBytes) {
+        self.balance(event, Reason::Debit, from);
+        self.balance(event, Reason::Credit, to);
     }
 
     /// The issuer's side of a mint or burn; native has none.
