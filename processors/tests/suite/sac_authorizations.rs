@@ -143,7 +143,6 @@ fn meta_v3_has_the_administrator_and_v4_has_not() {
         |meta, event: &ContractEvent| Tx { meta, events: vec![vec![event.clone()]], ..Tx::call(created(line(1))) }.rows().changes.len();
     assert_eq!((count(meta::v3, &long), count(meta::v3, &short_form)), (1, 0));
     assert_eq!((count(meta::v4, &long), count(meta::v4, &short_form)), (0, 1));
-    assert_eq!(count(meta::v2, &short_form), 0);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn a_contract_fee_is_what_left_the_balance_less_what_came_back() {
 #[test]
 fn balances_of_others_and_restored_ones_do_not_count() {
     let mut shape = soroban((1000, 300), Vec::new(), Vec::new());
-    shape.fee_changes.insert(1, LedgerEntryChange::State(account_entry(&bob(), 5)));
+    shape.fee_changes.push(LedgerEntryChange::State(account_entry(&bob(), 5)));
     shape.fee_changes.push(LedgerEntryChange::Updated(account_entry(&bob(), 4)));
     shape.refund_changes = vec![LedgerEntryChange::Restored(account_entry(&alice(), 9))];
     assert_eq!(named(&shape.rows().unwrap()), row("DEBIT", 700));
