@@ -61,6 +61,11 @@ pub fn of_revoked_balance(source: &[u8; 32], sequence: i64, operation: u32, pool
     sha.finalize().into()
 }
 
+/// The id of the asset contract of lumens.
+pub fn of_native(network: &Network) -> [u8; 32] {
+    of_asset(network, &Asset::Native)
+}
+
 /// The id of the pool of these parameters, as they stand (CAP-38): SHA-256 of `LiquidityPoolParameters`.
 pub fn of_pool(parameters: &LiquidityPoolParameters<'_>) -> [u8; 32] {
     let LiquidityPoolParameters::LiquidityPoolConstantProduct(pool) = parameters;

@@ -16,4 +16,6 @@ pub use postgres::{CopyRows, PostgresConfig, PostgresError, PostgresSink};
 #[cfg(test)]
 use proptest as _;
 #[cfg(test)]
+use starmill_xdr as _;
+#[cfg(test)]
 use tempfile as _;

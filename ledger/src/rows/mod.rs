@@ -10,6 +10,8 @@ pub use current::{
     AssetId, ContractEventsRow, CreditAsset, EntryOp, LiquidityPoolBalanceRow, LiquidityPoolRow, NativeBalanceRow, ProtocolContractRow,
     ProtocolWasmRow, SacBalanceRow, SacTokenRow, Sep41AllowanceRow, Sep41BalanceDelta, TrustlineBalanceRow,
 };
+/// A signer as the protocol has it; part of a state change.
+pub use starmill_xdr::SignerKey;
 pub use state_change::{Category, KeyValue, Place, Reason, StateChangeIds, StateChangeRow, Stream, Threshold, flags};
 
 use crate::AddressBytes;

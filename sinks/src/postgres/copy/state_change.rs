@@ -6,9 +6,9 @@ use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use starmill_ledger::AddressBytes;
 use starmill_ledger::address::version;
+use starmill_ledger::rows::SignerKey;
 use starmill_ledger::rows::{KeyValue, StateChangeRow};
 use starmill_ledger::strkey;
-use starmill_xdr::SignerKey;
 
 use super::fields::{bytes_field, field, hex, integer, measured, null, optional, seven_decimals, storable, text};
 use super::timestamp;

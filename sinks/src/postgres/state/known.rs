@@ -9,7 +9,6 @@ use std::pin::pin;
 use futures_util::TryStreamExt as _;
 use starmill_ledger::rows::{AssetId, CreditAsset};
 use starmill_ledger::{AddressBytes, Network, contract_id};
-use starmill_xdr::{AlphaNum4, AlphaNum12, Asset, PublicKey};
 use stellar_strkey::{Contract, ed25519};
 use tokio_postgres::{Client, Row};
 
@@ -37,7 +36,7 @@ impl Known {
     /// Reads the tables.
     pub(crate) async fn load(client: &Client, network: &Network) -> Result<Self, PostgresError> {
         let mut known = Self::default();
-        known.assets.insert(AddressBytes::contract(&contract_id::of_asset(network, &Asset::Native)), AssetId::Native);
+        known.assets.insert(AddressBytes::contract(&contract_id::of_native(network)), AssetId::Native);
         for_each(client, "SELECT contract_id FROM contract_tokens WHERE type = 'SAC'", |row| {
             known.tokens.extend(row.try_get::<_, &str>(0)?.parse().ok().map(|Contract(id)| AddressBytes::contract(&id)));
             Ok(())
@@ -141,14 +140,7 @@ impl View<'_> {
 
 /// The contract of an asset.
 fn asset_contract(network: &Network, asset: &CreditAsset) -> AddressBytes {
-    let issuer = PublicKey::PublicKeyTypeEd25519(&asset.issuer);
-    let [a, b, c, d, ..] = asset.code;
-    let id = if asset.code_size == 4 {
-        contract_id::of_asset(network, &Asset::CreditAlphanum4(&AlphaNum4 { asset_code: &[a, b, c, d], issuer }))
-    } else {
-        contract_id::of_asset(network, &Asset::CreditAlphanum12(&AlphaNum12 { asset_code: &asset.code, issuer }))
-    };
-    AddressBytes::contract(&id)
+    AddressBytes::contract(&contract_id::of_credit(network, asset))
 }
 
 /// The asset of a row of `trustline_assets`.
