@@ -32,6 +32,12 @@ pub mod version {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddressBytes(pub [u8; 33]);
 
+impl AsRef<[u8]> for AddressBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl AddressBytes {
     /// Joins a version byte of [`version`] and a payload.
     pub fn new(version: u8, payload: &[u8; 32]) -> Self {

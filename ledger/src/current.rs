@@ -33,6 +33,8 @@ pub struct CurrentState {
     protocol_contracts: Vec<ProtocolContractRow>,
     sep41_balances: Vec<Sep41BalanceDelta>,
     sep41_allowances: Vec<Sep41AllowanceRow>,
+    /// Where the steps being folded come by key.
+    order: Vec<(u64, usize)>,
 }
 
 /// The order of an operation's change: its TOID.
@@ -115,14 +117,18 @@ impl CurrentState {
 
     /// Nets a whole ledger, writes its rows, and is empty again.
     pub fn fold<R: Rows>(&mut self, rows: &mut R) {
-        fold(&mut self.native_balances, |r| r.account_id, |r| r.op, |r| rows.native_balance(r));
+        let order = &mut self.order;
+        fold(&mut self.native_balances, order, |r| &r.account_id, |r| r.account_id, |r| r.op, |r| rows.native_balance(r));
         self.trustline_assets.sort_unstable();
         self.trustline_assets.dedup();
         self.trustline_assets.drain(..).for_each(|asset| rows.trustline_asset(&asset));
-        fold(&mut self.trustline_balances, |r| (r.account_id, r.asset), |r| r.op, |r| rows.trustline_balance(r));
-        fold(&mut self.sac_balances, |r| (r.account_id, r.contract_id), |r| r.op, |r| rows.sac_balance(r));
-        fold(&mut self.liquidity_pools, |r| r.pool_id, |r| r.op, |r| rows.liquidity_pool(r));
-        fold(&mut self.liquidity_pool_balances, |r| (r.account_id, r.pool_id), |r| r.op, |r| rows.liquidity_pool_balance(r));
+        let trustlines = &mut self.trustline_balances;
+        fold(trustlines, order, |r| &r.account_id, |r| (r.account_id, r.asset), |r| r.op, |r| rows.trustline_balance(r));
+        let sac_balances = &mut self.sac_balances;
+        fold(sac_balances, order, |r| &r.account_id, |r| (r.account_id, r.contract_id), |r| r.op, |r| rows.sac_balance(r));
+        fold(&mut self.liquidity_pools, order, |r| &r.pool_id, |r| r.pool_id, |r| r.op, |r| rows.liquidity_pool(r));
+        let shares = &mut self.liquidity_pool_balances;
+        fold(shares, order, |r| &r.account_id, |r| (r.account_id, r.pool_id), |r| r.op, |r| rows.liquidity_pool_balance(r));
         first(&mut self.sac_tokens, |r| r.contract_id, |r| rows.sac_token(r));
         first(&mut self.protocol_wasms, |r| r.wasm_hash, |r| rows.protocol_wasm(r));
         self.protocol_contracts.reverse();
@@ -134,15 +140,30 @@ impl CurrentState {
 }
 
 /// The last step of each entry; nothing for a removal right after the entry was made, if it was not there before the ledger.
-fn fold<R: Copy, K: Ord>(steps: &mut Vec<Step<R>>, key: impl Fn(&R) -> K, op: impl Fn(&R) -> EntryOp, mut write: impl FnMut(&R)) {
-    // Stable: changes of one operation keep their order.
-    steps.sort_by(|a, b| key(&a.row).cmp(&key(&b.row)).then(a.order.cmp(&b.order)));
-    for entry in steps.chunk_by(|a, b| key(&a.row) == key(&b.row)) {
-        let made_here = entry.first().is_some_and(|first| !first.existed);
-        let netted =
-            made_here && matches!(entry, [.., before, last] if op(&before.row) == EntryOp::Add && op(&last.row) == EntryOp::Remove);
-        if let (Some(last), false) = (entry.last(), netted) {
-            write(&last.row);
+///
+/// `leading` is the beginning of the key, at least eight bytes: they decide nearly every comparison, and are compared as one number.
+fn fold<R: Copy, K: Ord, L: AsRef<[u8]>>(
+    steps: &mut Vec<Step<R>>,
+    order: &mut Vec<(u64, usize)>,
+    leading: impl Fn(&R) -> &L,
+    key: impl Fn(&R) -> K,
+    op: impl Fn(&R) -> EntryOp,
+    mut write: impl FnMut(&R),
+) {
+    order.clear();
+    let prefix = |row: &R| leading(row).as_ref().first_chunk().map_or(0, |first| u64::from_be_bytes(*first));
+    order.extend(steps.iter().enumerate().map(|(index, step)| (prefix(&step.row), index)));
+    // By index last: changes of one operation keep their order.
+    order.sort_unstable_by(|(a_prefix, a), (b_prefix, b)| {
+        let keys = || key(&steps[*a].row).cmp(&key(&steps[*b].row));
+        a_prefix.cmp(b_prefix).then_with(keys).then_with(|| steps[*a].order.cmp(&steps[*b].order)).then(a.cmp(b))
+    });
+    for entry in order.chunk_by(|(a_prefix, a), (b_prefix, b)| a_prefix == b_prefix && key(&steps[*a].row) == key(&steps[*b].row)) {
+        let op = |place: &(u64, usize)| op(&steps[place.1].row);
+        let made_here = entry.first().is_some_and(|(_, first)| !steps[*first].existed);
+        let netted = made_here && matches!(entry, [.., before, last] if op(before) == EntryOp::Add && op(last) == EntryOp::Remove);
+        if let (Some((_, last)), false) = (entry.last(), netted) {
+            write(&steps[*last].row);
         }
     }
     steps.clear();
@@ -156,14 +177,21 @@ fn first<R: Copy, K: Ord>(list: &mut Vec<R>, key: impl Fn(&R) -> K, write: impl 
     list.clear();
 }
 
-/// One sum a balance. Sums wrap at 128 bits, which no supply reaches.
+/// One sum a balance; more than one row only where the sum does not fit 128 bits, and whoever adds the rows up loses nothing.
 fn sum(list: &mut Vec<Sep41BalanceDelta>, mut write: impl FnMut(&Sep41BalanceDelta)) {
     list.sort_by_key(|d| (d.account_id, d.contract_id));
     for balance in list.chunk_by(|a, b| (a.account_id, a.contract_id) == (b.account_id, b.contract_id)) {
-        if let Some(any) = balance.last() {
-            let delta = balance.iter().fold(0i128, |sum, d| sum.wrapping_add(d.delta));
-            write(&Sep41BalanceDelta { delta, ..*any });
+        let Some((any, rest)) = balance.split_first() else { continue };
+        let mut sum = *any;
+        for step in rest {
+            if let Some(delta) = sum.delta.checked_add(step.delta) {
+                sum.delta = delta;
+            } else {
+                write(&sum);
+                sum.delta = step.delta;
+            }
         }
+        write(&sum);
     }
     list.clear();
 }

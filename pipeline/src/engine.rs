@@ -44,7 +44,7 @@ pub struct Engine<P: Process, R> {
     spare: Mutex<Vec<R>>,
 }
 
-/// What one worker needs for a ledger.
+/// What one worker needs for a ledger, or for a chunk of one.
 #[derive(Debug, Default)]
 struct Work<S> {
     skim: Skim,
@@ -117,9 +117,9 @@ impl<P: Process, R: Rows> Engine<P, R> {
 
     /// One ledger, on up to `threads` threads of the pool that this runs in.
     fn one(&self, frame: &[u8], threads: usize, rows: &mut R) -> Result<LedgerRow, LedgerError> {
-        let mut work = lock(&self.work).pop().unwrap_or_default();
+        let mut work = self.take_work();
         let line = self.with_work(frame, threads, &mut work, rows);
-        lock(&self.work).push(work);
+        self.keep_work(work);
         line
     }
 
@@ -143,12 +143,31 @@ impl<P: Process, R: Rows> Engine<P, R> {
             let mut rows = self.spare_rows();
             let mut arena = self.arenas.lease();
             let range = i * chunk..count.min((i + 1) * chunk);
-            let (mut scratch, mut state) = (P::Scratch::default(), CurrentState::default());
-            stage::process::process(&self.processor, &ledger, range, &mut arena, &mut scratch, &mut rows, &mut state)?;
-            Ok((rows, state))
+            let mut part = self.take_work();
+            part.state.clear();
+            stage::process::process(&self.processor, &ledger, range, &mut arena, &mut part.scratch, &mut rows, &mut part.state)?;
+            Ok((rows, part))
         });
-        stage::fold::fold(chunks.collect(), rows, &mut work.state, |emptied| self.recycle(emptied))?;
+        let chunks: Vec<Result<_, LedgerError>> = chunks.collect();
+        for chunk in chunks {
+            let (mut chunk, mut part) = chunk?;
+            stage::fold::join((&mut chunk, &mut part.state), (rows, &mut work.state));
+            self.recycle(chunk);
+            self.keep_work(part);
+        }
+        work.state.fold(rows);
         Ok(line)
+    }
+
+    fn take_work(&self) -> Work<P::Scratch> {
+        lock(&self.work).pop().unwrap_or_default()
+    }
+
+    fn keep_work(&self, work: Work<P::Scratch>) {
+        let mut spare = lock(&self.work);
+        if spare.len() <= self.threads * 2 {
+            spare.push(work);
+        }
     }
 
     fn spare_rows(&self) -> R {

@@ -1,8 +1,6 @@
 //! Assets as text (SEP-11), as asset contracts name them in their events: `native`, or `CODE:ISSUER`.
 
 use starmill_ledger::rows::{AssetId, CreditAsset};
-use starmill_ledger::{Network, contract_id};
-use starmill_xdr::Asset;
 use stellar_strkey::ed25519;
 
 use crate::contract_values::credit_asset;
@@ -46,14 +44,6 @@ impl AssetText {
         match self.0 {
             AssetId::Native => None,
             AssetId::Credit(asset) => Some(asset),
-        }
-    }
-
-    /// The id of its contract.
-    pub(crate) fn contract(&self, network: &Network) -> [u8; 32] {
-        match self.0 {
-            AssetId::Native => contract_id::of_asset(network, &Asset::Native),
-            AssetId::Credit(asset) => contract_id::of_credit(network, &asset),
         }
     }
 }

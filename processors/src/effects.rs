@@ -7,10 +7,10 @@
 mod set_options;
 mod trust;
 
-use starmill_ledger::rows::{Category, KeyValue, Place, Reason, Rows, StateChangeIds, StateChangeRow, Stream};
+use starmill_ledger::rows::{AssetId, Category, KeyValue, Place, Reason, Rows, StateChangeIds, StateChangeRow, Stream};
 use starmill_ledger::transaction::account_key;
-use starmill_ledger::{AddressBytes, LedgerError, OperationView};
-use starmill_xdr::{DataEntry, LedgerEntry, LedgerEntryData, ManageDataOp, OperationBody, SignerKey};
+use starmill_ledger::{AddressBytes, LedgerError, Network, OperationView};
+use starmill_xdr::{Asset, DataEntry, LedgerEntry, LedgerEntryData, ManageDataOp, OperationBody, SignerKey};
 
 use crate::Out;
 
@@ -20,7 +20,8 @@ pub fn emit<R: Rows>(view: &OperationView<'_, '_>, out: &mut Out<'_, R>) -> Resu
         return Ok(());
     }
     let source = AddressBytes::account(view.source_key());
-    let mut effects = Effects { out, place: view.place(), ids: StateChangeIds::new(Stream::Effects), source };
+    let network = view.transaction.network;
+    let mut effects = Effects { out, network, place: view.place(), ids: StateChangeIds::new(Stream::Effects), source };
     match view.body() {
         OperationBody::CreateAccount(op) => {
             let key = account_key(&op.destination);
@@ -32,7 +33,7 @@ pub fn emit<R: Rows>(view: &OperationView<'_, '_>, out: &mut Out<'_, R>) -> Resu
         OperationBody::SetOptions(op) => set_options::emit(view, op, &mut effects)?,
         OperationBody::ChangeTrust(op) => trust::change(view, op, &mut effects)?,
         OperationBody::AllowTrust(op) => trust::allow(view, op, &mut effects),
-        OperationBody::SetTrustLineFlags(op) => trust::set_flags(view, op, &mut effects),
+        OperationBody::SetTrustLineFlags(op) => trust::set_flags(op, &mut effects),
         OperationBody::ManageData(op) => manage_data(view, op, &mut effects)?,
         _ => {}
     }
@@ -42,6 +43,7 @@ pub fn emit<R: Rows>(view: &OperationView<'_, '_>, out: &mut Out<'_, R>) -> Resu
 /// The rows of one operation, numbered as they come.
 struct Effects<'e, 'o, R> {
     out: &'e mut Out<'o, R>,
+    network: &'e Network,
     place: Place,
     ids: StateChangeIds,
     /// Whose rows they are where nothing else is said: the operation's source.
@@ -49,6 +51,11 @@ struct Effects<'e, 'o, R> {
 }
 
 impl<R: Rows> Effects<'_, '_, R> {
+    /// The asset contract of an asset.
+    fn token(&mut self, asset: &Asset<'_>) -> AddressBytes {
+        self.out.contracts.of(self.network, &AssetId::of(asset))
+    }
+
     /// Writes a row; `columns` sets what it has beside the columns that every row has.
     fn row<'r>(&mut self, category: Category, reason: Reason, account_id: AddressBytes, columns: impl FnOnce(&mut StateChangeRow<'r>)) {
         let mut row = StateChangeRow::new(self.place, self.ids.next(), category, reason, account_id);

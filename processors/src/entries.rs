@@ -4,36 +4,15 @@
 //! state). What becomes of several changes of an entry in a ledger is settled by [`starmill_ledger::CurrentState`].
 
 use starmill_ledger::changes::{Change, ChangeKind};
-use starmill_ledger::rows::{EntryOp, Rows};
-use starmill_ledger::{LedgerError, Network, OperationView, contract_id};
-use starmill_xdr::{Asset, LedgerEntryData};
+use starmill_ledger::rows::{AssetId, EntryOp, Rows};
+use starmill_ledger::{LedgerError, OperationView};
+use starmill_xdr::LedgerEntryData;
 
 use crate::{Out, liquidity_pools, native_balances, protocol_contracts, protocol_wasms, sac_balances, sac_tokens, trustline_balances};
 
-/// The contract of the native asset, kept from transaction to transaction.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    /// Id of a network, and of its native asset contract.
-    native: Option<([u8; 32], [u8; 32])>,
-}
-
-impl Scratch {
-    /// The id of the contract of the native asset.
-    fn native_contract(&mut self, network: &Network) -> [u8; 32] {
-        match self.native {
-            Some((id, contract)) if id == *network.id() => contract,
-            _ => {
-                let contract = contract_id::of_asset(network, &Asset::Native);
-                self.native = Some((*network.id(), contract));
-                contract
-            }
-        }
-    }
-}
-
 /// Collects what an operation did to entries.
-pub fn emit<R: Rows>(view: &OperationView<'_, '_>, scratch: &mut Scratch, out: &mut Out<'_, R>) -> Result<(), LedgerError> {
-    let state = &mut *out.state;
+pub fn emit<R: Rows>(view: &OperationView<'_, '_>, out: &mut Out<'_, R>) -> Result<(), LedgerError> {
+    let Out { state, contracts, .. } = out;
     for change in view.changes()? {
         match change.entry().data {
             LedgerEntryData::Account(_) => native_balances::of_operation(view, change, state),
@@ -43,10 +22,10 @@ pub fn emit<R: Rows>(view: &OperationView<'_, '_>, scratch: &mut Scratch, out: &
             }
             LedgerEntryData::LiquidityPool(pool) => liquidity_pools::emit(view, change, pool, state),
             LedgerEntryData::ContractData(data) => {
-                let native = scratch.native_contract(view.transaction.network);
+                let native = contracts.of(view.transaction.network, &AssetId::Native);
                 sac_balances::emit(view, change, data, &native, state);
                 if change.post.is_some() {
-                    sac_tokens::emit(view, data, &native, state);
+                    sac_tokens::emit(view, data, contracts, state);
                     protocol_contracts::emit(data, state);
                 }
             }

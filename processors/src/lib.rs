@@ -41,7 +41,6 @@ use {proptest as _, starmill_fixtures as _};
 pub struct Scratch {
     participants: participants::Scratch,
     contracts: memo::Contracts,
-    entries: entries::Scratch,
 }
 
 /// Writes all rows of one transaction. After an error what was written so far is of no use.
@@ -52,20 +51,21 @@ pub fn process<'a, R: Rows>(
     rows: &mut R,
     state: &mut CurrentState,
 ) -> Result<(), LedgerError> {
-    let out = &mut Out { rows, state, participants: &mut scratch.participants };
+    let Scratch { participants, contracts } = scratch;
+    let out = &mut Out { rows, state, participants, contracts };
     transactions::emit(transaction, out.rows)?;
     out.participants.begin(transaction);
-    token_transfers::emit_fee(transaction, &mut scratch.contracts, out)?;
+    token_transfers::emit_fee(transaction, out)?;
     for view in OperationView::all(transaction, arena) {
         operations::emit(&view, out.rows);
         contract_events::emit(&view, out.rows);
         sep41::emit(&view, out);
         out.participants.begin_operation(&view)?;
-        token_transfers::emit(&view, &mut scratch.contracts, out)?;
+        token_transfers::emit(&view, out)?;
         effects::emit(&view, out)?;
         contract_deploys::emit(&view, out);
         sac_authorizations::emit(&view, out)?;
-        entries::emit(&view, &mut scratch.entries, out)?;
+        entries::emit(&view, out)?;
         out.participants.finish_operation(&view, out.rows);
     }
     native_balances::emit(transaction, arena, out.state)?;

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use starmill_ledger::rows::{AssetId, CreditAsset};
 use starmill_ledger::{AddressBytes, Network, contract_id};
 use starmill_xdr::Asset;
@@ -17,7 +18,7 @@ pub struct Contracts {
     /// Id of the network that the others are of.
     network: [u8; 32],
     native: Option<AddressBytes>,
-    credit: HashMap<CreditAsset, AddressBytes>,
+    credit: HashMap<CreditAsset, AddressBytes, RandomState>,
 }
 
 impl Contracts {

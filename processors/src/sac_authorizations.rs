@@ -16,6 +16,7 @@ use starmill_xdr::{
 use crate::Out;
 use crate::asset_text::AssetText;
 use crate::contract_values::{balance_holder, map};
+use crate::memo::Contracts;
 
 /// Flag of a trustline that may be used (`AUTHORIZED_FLAG`).
 const LINE_AUTHORIZED: u32 = 1;
@@ -26,7 +27,7 @@ const LINE_MAINTAINS: u32 = 2;
 pub fn emit<R: Rows>(view: &OperationView<'_, '_>, out: &mut Out<'_, R>) -> Result<(), LedgerError> {
     let mut ids = StateChangeIds::new(Stream::SacAuthorizations);
     for event in view.contract_events() {
-        if let Some(instruction) = Instruction::of(view, &event.value) {
+        if let Some(instruction) = Instruction::of(view, &event.value, out.contracts) {
             let transitions = instruction.transitions(view.changes()?);
             for (reason, flags) in transitions.into_iter().flatten() {
                 let row = StateChangeRow { flags, ..row(view, ids.next(), reason, &instruction) };
@@ -57,7 +58,7 @@ struct Instruction<'a> {
 }
 
 impl<'a> Instruction<'a> {
-    fn of(view: &OperationView<'_, 'a>, event: &ContractEvent<'a>) -> Option<Self> {
+    fn of(view: &OperationView<'_, 'a>, event: &ContractEvent<'a>, contracts: &mut Contracts) -> Option<Self> {
         if event.type_ != ContractEventType::Contract {
             return None;
         }
@@ -71,7 +72,12 @@ impl<'a> Instruction<'a> {
         };
         let (ScVal::Address(holder), ScVal::String(text), ScVal::Bool(authorize)) = (holder, asset, body.data) else { return None };
         let asset = AssetText::first_of_list(text)?;
-        (asset.contract(view.transaction.network) == *contract).then_some(Self { contract, asset: asset.credit(), holder, authorize })
+        (contracts.of(view.transaction.network, &asset.id()) == AddressBytes::contract(contract)).then_some(Self {
+            contract,
+            asset: asset.credit(),
+            holder,
+            authorize,
+        })
     }
 
     /// Up to two steps from what was to what is wanted.

@@ -12,12 +12,12 @@ use starmill_xdr::{ContractDataDurability, ContractDataEntry, ScAddress, ScMapEn
 use crate::contract_values::{balance_holder, i128_of, map};
 use crate::entries;
 
-/// Collects a change of a balance. `native` is the id of the native asset's contract.
+/// Collects a change of a balance. `native` is the contract of the native asset.
 pub(crate) fn emit(
     view: &OperationView<'_, '_>,
     change: &Change<'_>,
     data: &ContractDataEntry<'_>,
-    native: &[u8; 32],
+    native: &AddressBytes,
     state: &mut CurrentState,
 ) {
     let Some(balance) = Balance::of(data, native) else { return };
@@ -49,10 +49,10 @@ struct Balance<'a> {
 }
 
 impl<'a> Balance<'a> {
-    fn of(data: &ContractDataEntry<'a>, native: &[u8; 32]) -> Option<Self> {
+    fn of(data: &ContractDataEntry<'a>, native: &AddressBytes) -> Option<Self> {
         let ScAddress::Contract(contract) = data.contract else { return None };
         let ScAddress::Contract(holder) = *balance_holder(&data.key)? else { return None };
-        if data.durability != ContractDataDurability::Persistent || contract == native {
+        if data.durability != ContractDataDurability::Persistent || AddressBytes::contract(contract) == *native {
             return None;
         }
         let [

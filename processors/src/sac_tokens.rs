@@ -4,22 +4,24 @@
 //! The instance says which asset it is for (`AssetInfo`, CAP-46-6); any contract can say so, therefore the asset's contract id must be the
 //! contract's own. The native asset's contract has no row (docs/rows.md, contract tokens).
 
-use starmill_ledger::rows::{CreditAsset, SacTokenRow};
-use starmill_ledger::{AddressBytes, CurrentState, OperationView, contract_id};
+use starmill_ledger::rows::{AssetId, CreditAsset, SacTokenRow};
+use starmill_ledger::{AddressBytes, CurrentState, OperationView};
 use starmill_xdr::{ContractDataDurability, ContractDataEntry, ScAddress, ScMapEntry, ScVal};
 
 use crate::contract_values::{credit_asset, map, vector};
+use crate::memo::Contracts;
 
-/// Collects the token of an entry that is there after a change, if it is an asset contract's instance. `native` is the id of the native
-/// asset's contract.
-pub(crate) fn emit(view: &OperationView<'_, '_>, data: &ContractDataEntry<'_>, native: &[u8; 32], state: &mut CurrentState) {
+/// Collects the token of an entry that is there after a change, if it is an asset contract's instance. The native asset's
+/// instance names no issuer and is none of these.
+pub(crate) fn emit(view: &OperationView<'_, '_>, data: &ContractDataEntry<'_>, contracts: &mut Contracts, state: &mut CurrentState) {
     if !matches!(data.key, ScVal::LedgerKeyContractInstance) || data.durability != ContractDataDurability::Persistent {
         return;
     }
     let ScAddress::Contract(contract) = data.contract else { return };
     let Some(asset) = asset_info(&data.val) else { return };
-    if contract != native && contract_id::of_credit(view.transaction.network, &asset) == *contract {
-        state.sac_token(SacTokenRow { contract_id: AddressBytes::contract(contract), asset });
+    let contract_id = AddressBytes::contract(contract);
+    if contracts.of(view.transaction.network, &AssetId::Credit(asset)) == contract_id {
+        state.sac_token(SacTokenRow { contract_id, asset });
     }
 }
 

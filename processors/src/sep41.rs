@@ -68,9 +68,17 @@ impl<R: Rows> Writer<'_, '_, R> {
     fn balance(&mut self, contract: AddressBytes, reason: Reason, account: AddressBytes, amount: i128, to_muxed_id: Option<u64>) {
         let row = StateChangeRow { to_muxed_id, ..self.row(contract, Category::Balance, reason, account, amount) };
         self.out.rows.sep41_state_change(contract, &row);
-        // Wraps for -2^127 alone, an amount that only a contract that mocks its own balances reports; its sums wrap too.
-        let delta = if matches!(reason, Reason::Debit | Reason::Burn) { amount.wrapping_neg() } else { amount };
-        self.out.state.sep41_balance(Sep41BalanceDelta { account_id: account, contract_id: contract, delta, ledger: self.place.ledger });
+        let ledger = self.place.ledger;
+        let mut add = |delta| self.out.state.sep41_balance(Sep41BalanceDelta { account_id: account, contract_id: contract, delta, ledger });
+        if !matches!(reason, Reason::Debit | Reason::Burn) {
+            add(amount);
+        } else if let Some(delta) = amount.checked_neg() {
+            add(delta);
+        } else {
+            // 2^127 does not fit; deltas are added up where it does.
+            add(i128::MAX);
+            add(1);
+        }
     }
 
     fn row(

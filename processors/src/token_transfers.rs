@@ -17,7 +17,6 @@ use starmill_ledger::transaction::account_key;
 use starmill_ledger::{AddressBytes, LedgerError, OperationView, Transaction};
 use starmill_xdr::{LedgerEntry, LedgerEntryData};
 
-use crate::memo::Contracts;
 use crate::{Out, fees};
 use event::{Event, Movement, Tokens};
 use rows::Writer;
@@ -26,7 +25,7 @@ use rows::Writer;
 const MOVEMENTS_COMPLETE: u32 = 8;
 
 /// Writes the row of the fee, if one was paid.
-pub fn emit_fee<R: Rows>(transaction: &Transaction<'_>, contracts: &mut Contracts, out: &mut Out<'_, R>) -> Result<(), LedgerError> {
+pub fn emit_fee<R: Rows>(transaction: &Transaction<'_>, out: &mut Out<'_, R>) -> Result<(), LedgerError> {
     let amount = fees::paid(transaction)?;
     if amount == 0 {
         return Ok(());
@@ -36,7 +35,7 @@ pub fn emit_fee<R: Rows>(transaction: &Transaction<'_>, contracts: &mut Contract
     let place = Place { to_id: transaction.to_id(), operation_id: 0, ledger: head.sequence, closed_at: head.closed_at };
     let id = StateChangeIds::new(Stream::TokenTransfers).next();
     let payer = AddressBytes::account(transaction.fee_key());
-    let token = Tokens { network: transaction.network, contracts }.native();
+    let token = Tokens { network: transaction.network, contracts: out.contracts }.native();
     out.state_change(&StateChangeRow {
         token_id: Some(token.contract),
         amount: Some(amount.into()),
@@ -46,12 +45,13 @@ pub fn emit_fee<R: Rows>(transaction: &Transaction<'_>, contracts: &mut Contract
 }
 
 /// Writes the rows of what an operation moved.
-pub fn emit<R: Rows>(view: &OperationView<'_, '_>, contracts: &mut Contracts, out: &mut Out<'_, R>) -> Result<(), LedgerError> {
+pub fn emit<R: Rows>(view: &OperationView<'_, '_>, out: &mut Out<'_, R>) -> Result<(), LedgerError> {
     if !view.transaction.successful() {
         return Ok(());
     }
+    let (state_changes, contracts) = out.split();
     let tokens = &mut Tokens { network: view.transaction.network, contracts };
-    let writer = &mut Writer::new(view, out);
+    let writer = &mut Writer::new(view, state_changes);
     if view.transaction.head.protocol >= MOVEMENTS_COMPLETE {
         return each_event(view, tokens, &mut |event| writer.write(event));
     }

@@ -112,7 +112,15 @@ fn covers_what_it_committed() {
     }
     // What lies between the text cursors is whole: they are the ends of the highest range.
     let cursors = db.sql.rows("SELECT key, value FROM ingest_store ORDER BY key");
-    assert_eq!(cursors, ["latest_ingest_ledger|30", "oldest_ingest_ledger|25"]);
+    assert_eq!(
+        cursors,
+        [
+            "latest_ingest_ledger|30",
+            "oldest_ingest_ledger|25",
+            "protocol_SEP41_current_state_cursor|30",
+            "protocol_SEP41_history_cursor|30"
+        ]
+    );
     let covered = sink.coverage();
     assert_eq!(covered.ranges(), [LedgerRange { lo: 5, hi: 20 }, LedgerRange { lo: 25, hi: 30 }]);
     let metrics = sink.metrics();

@@ -288,6 +288,17 @@ fn token_movements_are_summed_and_the_last_allowance_counts() {
 }
 
 #[test]
+fn a_sum_that_does_not_fit_is_told_in_parts() {
+    let mut state = CurrentState::default();
+    let delta = |delta| Sep41BalanceDelta { account_id: account(1), contract_id: account(9), delta, ledger: 1 };
+    for row in [i128::MAX, 1, i128::MAX, -7] {
+        state.sep41_balance(delta(row));
+    }
+    let rows = folded(state);
+    assert_eq!(rows.deltas, [delta(i128::MAX), delta(1), delta(i128::MAX - 7)]);
+}
+
+#[test]
 fn a_ledger_that_failed_leaves_nothing() {
     let mut state = CurrentState::default();
     state.native_balance(1, true, native(1, Update, 0));

@@ -27,10 +27,6 @@ fn trustline<'a>(entry: &LedgerEntry<'a>) -> Option<&'a TrustLineEntry<'a>> {
     }
 }
 
-fn token(view: &OperationView<'_, '_>, asset: &Asset<'_>) -> AddressBytes {
-    AddressBytes::contract(&contract_id::of_asset(view.transaction.network, asset))
-}
-
 /// The line of an operation: a pool by its id, or a credit asset by its token. Native has neither.
 #[derive(Clone, Copy)]
 enum Line<'a> {
@@ -83,7 +79,7 @@ pub(super) fn change<R: Rows>(
     }
     let token_id = match line {
         Line::Pool(_) => None,
-        Line::Credit(asset) => Some(token(view, &asset)),
+        Line::Credit(asset) => Some(effects.token(&asset)),
     };
     let pool_id = match &line {
         Line::Pool(id) => Some(id),
@@ -118,8 +114,8 @@ pub(super) fn change<R: Rows>(
 pub(super) fn allow<R: Rows>(view: &OperationView<'_, '_>, op: &AllowTrustOp<'_>, effects: &mut Effects<'_, '_, R>) {
     let issuer = PublicKey::PublicKeyTypeEd25519(view.source_key());
     let token_id = match op.asset {
-        AssetCode::CreditAlphanum4(asset_code) => token(view, &Asset::CreditAlphanum4(&AlphaNum4 { asset_code, issuer })),
-        AssetCode::CreditAlphanum12(asset_code) => token(view, &Asset::CreditAlphanum12(&AlphaNum12 { asset_code, issuer })),
+        AssetCode::CreditAlphanum4(asset_code) => effects.token(&Asset::CreditAlphanum4(&AlphaNum4 { asset_code, issuer })),
+        AssetCode::CreditAlphanum12(asset_code) => effects.token(&Asset::CreditAlphanum12(&AlphaNum12 { asset_code, issuer })),
     };
     let (reason, flags) = match op.authorize {
         word if word & 1 != 0 => (Reason::Set, flags::AUTHORIZED),
@@ -133,13 +129,14 @@ pub(super) fn allow<R: Rows>(view: &OperationView<'_, '_>, op: &AllowTrustOp<'_>
 }
 
 /// `SET_TRUST_LINE_FLAGS`: what is set, then what is cleared; a flag in both is cleared.
-pub(super) fn set_flags<R: Rows>(view: &OperationView<'_, '_>, op: &SetTrustLineFlagsOp<'_>, effects: &mut Effects<'_, '_, R>) {
+pub(super) fn set_flags<R: Rows>(op: &SetTrustLineFlagsOp<'_>, effects: &mut Effects<'_, '_, R>) {
     let cleared = bits(op.clear_flags);
     let set = bits(op.set_flags) & !cleared;
     for (reason, bits) in [(Reason::Set, set), (Reason::Clear, cleared)] {
         if bits != 0 {
+            let token_id = Some(effects.token(&op.asset));
             effects.row(Category::BalanceAuthorization, reason, AddressBytes::account(account_key(&op.trustor)), |row| {
-                row.token_id = Some(token(view, &op.asset));
+                row.token_id = token_id;
                 row.flags = Some(bits);
             });
         }

@@ -7,19 +7,19 @@ use starmill_ledger::{AddressBytes, OperationView, address::version};
 use starmill_xdr::OperationType;
 
 use super::event::{Event, Movement};
-use crate::Out;
+use crate::out::StateChanges;
 
 /// Writes the rows of one operation, numbered as they come.
-pub(super) struct Writer<'w, 'o, R> {
-    out: &'w mut Out<'o, R>,
+pub(super) struct Writer<'o, R> {
+    state_changes: StateChanges<'o, R>,
     place: Place,
     ids: StateChangeIds,
     operation: OperationType,
 }
 
-impl<'w, 'o, R: Rows> Writer<'w, 'o, R> {
-    pub(super) fn new(view: &OperationView<'_, '_>, out: &'w mut Out<'o, R>) -> Self {
-        Self { out, place: view.place(), ids: StateChangeIds::new(Stream::TokenTransfers), operation: view.body().discriminant() }
+impl<'o, R: Rows> Writer<'o, R> {
+    pub(super) fn new(view: &OperationView<'_, '_>, state_changes: StateChanges<'o, R>) -> Self {
+        Self { state_changes, place: view.place(), ids: StateChangeIds::new(Stream::TokenTransfers), operation: view.body().discriminant() }
     }
 
     pub(super) fn write(&mut self, event: &Event) {
@@ -81,13 +81,13 @@ impl<'w, 'o, R: Rows> Writer<'w, 'o, R> {
             amount: Some(event.amount),
             ..StateChangeRow::new(self.place, self.ids.next(), Category::Balance, reason, whose)
         };
-        self.out.state_change(&row);
+        self.state_changes.write(&row);
     }
 
     fn account(&mut self, reason: Reason, whose: AddressBytes, other: impl FnOnce(&mut StateChangeRow<'_>)) {
         let mut row = StateChangeRow::new(self.place, self.ids.next(), Category::Account, reason, whose);
         other(&mut row);
-        self.out.state_change(&row);
+        self.state_changes.write(&row);
     }
 }
 

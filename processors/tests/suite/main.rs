@@ -14,4 +14,4 @@ mod support;
 mod token_transfers;
 mod wasm_spec;
 
-use {stellar_strkey as _, thiserror as _, wasmparser as _};
+use {foldhash as _, stellar_strkey as _, thiserror as _, wasmparser as _};

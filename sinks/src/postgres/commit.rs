@@ -118,9 +118,11 @@ async fn cover(client: &Client, old: &Coverage, new: &Coverage) -> Result<(), Po
     if let Some(top) = new.ranges().last() {
         let _ = write!(
             sql,
-            "INSERT INTO ingest_store (key, value) VALUES ('latest_ingest_ledger', '{}'), ('oldest_ingest_ledger', '{}') \
+            "INSERT INTO ingest_store (key, value) VALUES ('oldest_ingest_ledger', '{}'), ('latest_ingest_ledger', '{hi}'), \
+             ('protocol_SEP41_history_cursor', '{hi}'), ('protocol_SEP41_current_state_cursor', '{hi}') \
              ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE ingest_store.value <> excluded.value;",
-            top.hi, top.lo
+            top.lo,
+            hi = top.hi
         );
     }
     let messages = client.simple_query(&sql).await.during(covering)?;
