@@ -10,7 +10,7 @@ use serde_json::Value;
 use starmill_sources::{FileLedgers, Options};
 
 use crate::effects::{self, Operations};
-use crate::facts::{Balances, Comparison, Facts, Known, Side, about, kind};
+use crate::facts::{Balances, Comparison, Facts, Known, about, kind};
 use crate::ours;
 use crate::values::{PUBNET, Tokens, bytes, lines, seconds, text, whole};
 

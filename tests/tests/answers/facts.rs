@@ -138,7 +138,10 @@ impl Comparison {
         let mut faults = String::new();
         for (case, side, fact) in &self.apart {
             let is = |k: &Known| {
-                k.side == *side && kind(fact) == k.kind && case.contains(k.case) && (k.word.is_empty() || fact.split(' ').any(|w| w == k.word))
+                k.side == *side
+                    && kind(fact) == k.kind
+                    && case.contains(k.case)
+                    && (k.word.is_empty() || fact.split(' ').any(|w| w == k.word))
             };
             match known.iter().position(is) {
                 Some(at) => seen[at] += 1,
@@ -156,10 +159,48 @@ impl Comparison {
         for (k, seen) in known.iter().zip(&seen) {
             println!("  {seen} only {:?}: {} {} {}: {}", k.side, k.kind, k.word, k.case, k.why);
             if *seen != k.times {
-                writeln!(faults, "{seen} instead of {} times only {:?}: {} {} {}: {}", k.times, k.side, k.kind, k.word, k.case, k.why).unwrap();
+                writeln!(faults, "{seen} instead of {} times only {:?}: {} {} {}: {}", k.times, k.side, k.kind, k.word, k.case, k.why)
+                    .unwrap();
             }
         }
         assert!(faults.is_empty(), "{suite} disagrees:\n{faults}");
         assert!(self.cases >= cases && self.agreed >= agreed, "{suite}: only {} cases and {} facts", self.cases, self.agreed);
     }
+}
+
+fn comparison() -> Comparison {
+    let (mut theirs, mut ours, mut comparison) = (Facts::default(), Facts::default(), Comparison::default());
+    for (facts, words) in [(&mut theirs, ["op 1 PAYMENT", "fee 1 A 100"]), (&mut ours, ["op 1 PAYMENT", "fee 1 A 101"])] {
+        words.into_iter().for_each(|fact| facts.say(fact.to_owned()));
+    }
+    comparison.case("a case", &theirs, &ours);
+    comparison
+}
+
+/// A rule for the fee of one side.
+const fn fee(side: Side, times: usize) -> Known {
+    Known { case: "", side, kind: "fee", word: "", times, why: "for the test" }
+}
+
+#[test]
+fn what_is_listed_passes() {
+    comparison().judge("test", &[fee(Side::Theirs, 1), fee(Side::Ours, 1)], 1, 1);
+}
+
+#[test]
+#[should_panic(expected = "a case: only Ours: fee 1 A 101")]
+fn what_is_not_listed_fails() {
+    comparison().judge("test", &[fee(Side::Theirs, 1)], 1, 1);
+}
+
+#[test]
+#[should_panic(expected = "1 instead of 2 times only Theirs: fee")]
+fn what_is_listed_and_does_not_occur_fails() {
+    comparison().judge("test", &[fee(Side::Theirs, 2), fee(Side::Ours, 1)], 1, 1);
+}
+
+#[test]
+#[should_panic(expected = "test: only 1 cases and 1 facts")]
+fn too_few_cases_fail() {
+    comparison().judge("test", &[fee(Side::Theirs, 1), fee(Side::Ours, 1)], 2, 1);
 }

@@ -23,14 +23,7 @@ pub const KNOWN: [Known; 4] = [
         times: 4,
         why: "SET_OPTIONS gives an effect for the master key although its weight stays as it was",
     },
-    Known {
-        case: "set_options",
-        side: Side::Theirs,
-        kind: "inflation-destination",
-        word: "",
-        times: 1,
-        why: "starmill has no row for it",
-    },
+    Known { case: "set_options", side: Side::Theirs, kind: "inflation-destination", word: "", times: 1, why: "starmill has no row for it" },
     Known { case: "", side: Side::Ours, kind: "op-participant", word: "", times: 3, why: "the seller of a crossed offer takes part" },
     Known { case: "", side: Side::Ours, kind: "tx-participant", word: "", times: 3, why: "the seller of a crossed offer takes part" },
 ];
@@ -140,7 +133,9 @@ type Tables = BTreeMap<String, Vec<Vec<Option<String>>>>;
 fn tables(dump: &str) -> Tables {
     let mut tables = Tables::new();
     for line in dump.lines() {
-        let Some((table, values)) = line.strip_prefix("INSERT INTO history_").and_then(|rest| rest.split_once(" VALUES (")) else { continue };
+        let Some((table, values)) = line.strip_prefix("INSERT INTO history_").and_then(|rest| rest.split_once(" VALUES (")) else {
+            continue;
+        };
         let values = values.strip_suffix(");").unwrap_or_else(|| panic!("a row over several lines: {line}"));
         tables.entry(format!("history_{table}")).or_default().push(row(values));
     }

@@ -11,23 +11,23 @@ use starmill_fixtures::hash::{network_id, transaction_hash};
 use starmill_sources::{FileLedgers, Options};
 use stellar_xdr::{LedgerCloseMeta, Limits, ReadXdr, TransactionEnvelope, WriteXdr};
 
-use crate::facts::{Balances, Comparison, Facts, Known, Side, about, kind};
+use crate::facts::{Balances, Comparison, Facts, about, kind};
 use crate::ours;
-use crate::values::{PUBNET, TESTNET, Tokens, account, bytes, decimal, pool, text, whole};
+use crate::values::{FUTURENET, PUBNET, TESTNET, Tokens, account, bytes, decimal, pool, text, whole};
 
 /// Cases without an answer, and without a ledger.
 const NOT_COMPARED: [&str; 2] = ["sac-map/custom-token-transfer-no-sac-map", "soroban/ephemeral-transaction"];
 
-/// Cases that do not name their network, and whose contracts have ids of the test network.
-const OF_TESTNET: [&str; 3] =
-    ["soroban/contract-deployed-with-constructor", "soroban/deployer-contract-created", "soroban/sac-contract-deployed"];
+/// Cases that do not name their network, and whose contracts have ids of another than the public one.
+const NETWORKS: [(&str, &str); 3] = [
+    ("soroban/contract-deployed-with-constructor", TESTNET),
+    ("soroban/deployer-contract-created", FUTURENET),
+    ("soroban/sac-contract-deployed", FUTURENET),
+];
 
 /// Transactions that used a bug of accounts that were merged, fixed with protocol 8.
 const BEFORE_PROTOCOL_8: [&str; 2] =
     ["classic-ops/account-merge+merge-bug-exploit", "classic-ops/account-payment+merge+create+payment-bug-exploit"];
-
-/// Disagreements; docs/agreement.md, "tx-meta-effects-parser".
-pub const KNOWN: [Known; 0] = [];
 
 /// Compares every case.
 pub fn compare(fixtures: &Path) -> Comparison {
@@ -48,11 +48,12 @@ pub fn compare(fixtures: &Path) -> Comparison {
             println!("skipped {name}: it has no answer or no ledger");
             continue;
         }
-        let network = match case["network"].as_str() {
-            _ if OF_TESTNET.contains(&name.as_str()) => TESTNET,
-            None | Some("public") => PUBNET,
-            Some("testnet") => TESTNET,
-            Some(passphrase) => passphrase,
+        let known = NETWORKS.iter().find(|(case, _)| case == name).map(|(_, network)| *network);
+        let network = match (known, case["network"].as_str()) {
+            (Some(known), None) => known,
+            (None, None | Some("public")) => PUBNET,
+            (None, Some("testnet")) => TESTNET,
+            (_, Some(passphrase)) => passphrase,
         };
         let protocol = BEFORE_PROTOCOL_8.contains(&name.as_str()).then_some(7);
         let frame = FileLedgers::open(ledger.to_str().unwrap(), Options::default()).unwrap().next().unwrap().unwrap();
@@ -98,7 +99,8 @@ fn adjusted(ledger: &[u8], envelope: &[u8], network: &str, protocol: Option<u32>
 fn spoken_of(fact: &str, outside: bool, theirs: &Facts) -> bool {
     match kind(fact) {
         "fee" => outside,
-        "ledger" | "ledger-succeeded" | "ledger-all" | "tx" | "tx-operations" | "tx-ok" | "tx-fee" | "tx-result" | "op" | "op-result" | "move" | "tx-participant" => false,
+        "ledger" | "ledger-succeeded" | "ledger-all" | "tx" | "tx-operations" | "tx-ok" | "tx-fee" | "tx-result" | "op" | "op-result"
+        | "move" | "tx-participant" => false,
         _ if outside => false,
         "op-participant" => theirs.has(fact),
         "after" => theirs.has_about(&about(fact, 3)),
@@ -149,7 +151,9 @@ fn theirs(expected: &Value, outside: bool, rows: &[Value], network: &str) -> Fac
     let (mut facts, mut balances, mut last) = (Facts::default(), Balances::default(), Last::new());
     let (tokens, mut operations) = (Tokens::of(network), ours::table(rows, "operations").map(|row| (whole(&row["id"]) as i64, row)));
     let transaction = ours::table(rows, "transactions").next().unwrap();
-    for effects in expected.as_array().unwrap() {
+    // What happens outside of operations is one list; otherwise each operation has its own.
+    let lists = if outside { std::slice::from_ref(expected) } else { expected.as_array().unwrap().as_slice() };
+    for effects in lists {
         let mut events = 0;
         let operation = if outside { None } else { operations.next() };
         for effect in effects.as_array().unwrap() {
@@ -159,7 +163,7 @@ fn theirs(expected: &Value, outside: bool, rows: &[Value], network: &str) -> Fac
                 "feeCharged" => {
                     facts.say(format!("fee {} {} {}", whole(&transaction["to_id"]), account(to.text("source")), whole(&effect["charged"])));
                 }
-                "accountCredited" | "accountDebited" | "assetMinted" | "assetBurned" => to.moved(&mut balances, &mut last),
+                "accountCredited" | "accountDebited" | "assetMinted" | "assetBurned" => to.moved(&mut facts, &mut balances, &mut last),
                 type_ if type_.starts_with("liquidityPool") => to.pool(&mut last),
                 "trustlineUpdated" if operation.is_none_or(|(_, row)| row["operation_type"] != "CHANGE_TRUST") => to.authorized(&mut facts),
                 _ => to.say(&mut facts),
@@ -204,7 +208,7 @@ impl Of<'_> {
     }
 
     /// Minted and burned count for the issuer. Neither a contract token's nor a pool share's has one: there the holder's effect says it all.
-    fn moved(&self, balances: &mut Balances, last: &mut Last) {
+    fn moved(&self, facts: &mut Facts, balances: &mut Balances, last: &mut Last) {
         let (token, issuer) = self.token();
         let amount = whole(&self.effect["amount"]);
         let (who, amount) = match self.text("type") {
@@ -214,6 +218,10 @@ impl Of<'_> {
             _ => (issuer, amount),
         };
         if let Some(who) = who {
+            // Who holds a contract's token takes no part by that.
+            if issuer.is_some() || self.text("asset") == "XLM" {
+                facts.say_once(format!("op-participant {} {}", self.operation, account(who)));
+            }
             // Of pool shares starmill knows what is held, not what moves.
             if pool(self.text("asset")).is_none() {
                 balances.add(self.operation, &account(who), &token, amount);
@@ -269,7 +277,10 @@ impl Of<'_> {
             "accountSignerCreated" | "accountSignerUpdated" | "accountSignerRemoved" => {
                 facts.say(format!("signer {to} {} {}", self.text("signer"), whole(&self.effect["weight"])));
             }
-            "accountHomeDomainUpdated" => facts.say(format!("domain {to} {}", self.text("domain"))),
+            "accountHomeDomainUpdated" => {
+                let domain = Some(self.text("domain")).filter(|domain| !domain.is_empty());
+                facts.say(format!("domain {to} {}", domain.unwrap_or("-")));
+            }
             "accountInflationDestinationUpdated" => {
                 facts.say(format!("inflation-destination {to} {}", self.text("inflationDestination")));
             }
@@ -303,8 +314,18 @@ impl Of<'_> {
             other => assert!(
                 matches!(
                     other,
-                    "trade" | "offerCreated" | "offerUpdated" | "offerRemoved" | "claimableBalanceRemoved" | "contractInvoked" | "contractError"
-                        | "contractDataCreated" | "contractDataUpdated" | "contractDataRestored" | "contractUpdated" | "contractRestored"
+                    "trade"
+                        | "offerCreated"
+                        | "offerUpdated"
+                        | "offerRemoved"
+                        | "claimableBalanceRemoved"
+                        | "contractInvoked"
+                        | "contractError"
+                        | "contractDataCreated"
+                        | "contractDataUpdated"
+                        | "contractDataRestored"
+                        | "contractUpdated"
+                        | "contractRestored"
                         | "setTtl"
                 ) || other.ends_with("SponsorshipRemoved"),
                 "{other}"

@@ -12,6 +12,8 @@ use stellar_xdr::{AccountId, AlphaNum4, AlphaNum12, Asset, AssetCode4, AssetCode
 pub const PUBNET: &str = "Public Global Stellar Network ; September 2015";
 /// The test network.
 pub const TESTNET: &str = "Test SDF Network ; September 2015";
+/// The network on which changes of the protocol are tried out first.
+pub const FUTURENET: &str = "Test SDF Future Network ; October 2022";
 
 /// The bytes of a file compressed with zstd.
 pub fn decompressed(path: &Path) -> Vec<u8> {
