@@ -35,7 +35,10 @@ pub(super) fn emit<R: Rows>(
         let (Some(pre), Some(post)) = (change.pre.and_then(account), change.post.and_then(account)) else {
             return Err(view.error(Fault::Inconsistent("SET_OPTIONS creates or removes an account in its meta")));
         };
-        signers(&signers_of(pre), &signers_of(post), before, effects);
+        // Most operations leave the signers alone, and putting them in the order of their texts is dear.
+        if pre.signers != post.signers || pre.thresholds[0] != post.thresholds[0] {
+            signers(&signers_of(pre), &signers_of(post), before, effects);
+        }
     }
     Ok(())
 }
