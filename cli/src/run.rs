@@ -147,7 +147,7 @@ fn drive<K: Sink>(
     name: &'static str,
 ) -> anyhow::Result<Report> {
     let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
-    let engine: Engine<AllRows, K::Rows> = Engine::new(network.clone(), AllRows, threads);
+    let engine: Engine<AllRows, K::Rows> = Engine::new(network.clone(), AllRows, threads).counting(progress);
     let read = source.sources.progress();
     let ended = Arc::clone(&source.ended);
     let start = Instant::now();

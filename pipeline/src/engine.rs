@@ -3,7 +3,9 @@
 //! Several ledgers at once go side by side over the threads, each on one; a single ledger with enough transactions is split into contiguous
 //! chunks. Either way rows come out in the order of frames and transactions. Buffers and arenas are kept from ledger to ledger.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -11,6 +13,7 @@ use starmill_ledger::rows::{LedgerRow, Rows};
 use starmill_ledger::{CurrentState, LedgerError, Network, PairedLedger, Skim, Transaction};
 use starmill_xdr::{Arena, ArenaPool};
 
+use crate::progress::{Progress, Stage};
 use crate::stage;
 
 /// Turns transactions into rows.
@@ -42,6 +45,7 @@ pub struct Engine<P: Process, R> {
     arenas: ArenaPool,
     work: Mutex<Vec<Work<P::Scratch>>>,
     spare: Mutex<Vec<R>>,
+    progress: Arc<Progress>,
 }
 
 /// What one worker needs for a ledger, or for a chunk of one.
@@ -62,7 +66,23 @@ impl<P: Process, R: Rows> Engine<P, R> {
             None
         };
         let threads = pool.as_ref().map_or(1, ThreadPool::current_num_threads);
-        Self { network, processor, pool, threads, arenas: ArenaPool::new(threads + 1), work: Mutex::default(), spare: Mutex::default() }
+        Self {
+            network,
+            processor,
+            pool,
+            threads,
+            arenas: ArenaPool::new(threads + 1),
+            work: Mutex::default(),
+            spare: Mutex::default(),
+            progress: Arc::default(),
+        }
+    }
+
+    /// Counts its work where others look.
+    #[must_use]
+    pub fn counting(mut self, progress: &Arc<Progress>) -> Self {
+        self.progress = Arc::clone(progress);
+        self
     }
 
     /// The network whose ledgers it reads.
@@ -119,16 +139,25 @@ impl<P: Process, R: Rows> Engine<P, R> {
     fn one(&self, frame: &[u8], threads: usize, rows: &mut R) -> Result<LedgerRow, LedgerError> {
         let mut work = self.take_work();
         let line = self.with_work(frame, threads, &mut work, rows);
+        if line.is_err() {
+            self.progress.stage(Stage::Process).errors.fetch_add(1, Relaxed);
+        }
         self.keep_work(work);
         line
     }
 
     fn with_work(&self, frame: &[u8], threads: usize, work: &mut Work<P::Scratch>, rows: &mut R) -> Result<LedgerRow, LedgerError> {
+        let counters = |stage| self.progress.stage(stage);
+        let start = Instant::now();
         let head = stage::skim::skim(frame, &mut work.skim)?;
         let line = stage::skim::ledger_row(&head, &work.skim);
+        counters(Stage::Skim).worked(start, 1);
+        let start = Instant::now();
         stage::hash::hash(&self.network, frame, &work.skim, threads, &mut work.hashes);
         let pairs = stage::hash::pair(&self.network, frame, &head, &work.skim, &work.hashes)?;
         let ledger = PairedLedger { network: &self.network, head: &head, frame, skim: &work.skim, pairs: &pairs };
+        counters(Stage::Hash).worked(start, 1);
+        let start = Instant::now();
         rows.ledger(&line);
         let count = work.skim.transactions.len();
         let chunk = count.div_ceil(threads.max(1)).max(CHUNK_MIN);
@@ -136,7 +165,10 @@ impl<P: Process, R: Rows> Engine<P, R> {
         if threads <= 1 || count <= chunk {
             let mut arena = self.arenas.lease();
             stage::process::process(&self.processor, &ledger, 0..count, &mut arena, &mut work.scratch, rows, &mut work.state)?;
+            counters(Stage::Process).worked(start, 1);
+            let start = Instant::now();
             work.state.fold(rows);
+            counters(Stage::Fold).worked(start, 1);
             return Ok(line);
         }
         let chunks = (0..count.div_ceil(chunk)).into_par_iter().with_max_len(1).map(|i| {
@@ -149,13 +181,16 @@ impl<P: Process, R: Rows> Engine<P, R> {
             Ok((rows, part))
         });
         let chunks: Vec<Result<_, LedgerError>> = chunks.collect();
+        counters(Stage::Process).worked(start, 1);
+        let start = Instant::now();
         for chunk in chunks {
             let (mut chunk, mut part) = chunk?;
-            stage::fold::join((&mut chunk, &mut part.state), (rows, &mut work.state));
+            stage::fold::join((&mut *rows, &mut work.state), (&mut chunk, &mut part.state));
             self.recycle(chunk);
             self.keep_work(part);
         }
         work.state.fold(rows);
+        counters(Stage::Fold).worked(start, 1);
         Ok(line)
     }
 

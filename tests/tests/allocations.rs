@@ -48,7 +48,7 @@ impl Counted {
 fn count(network: &Network, frames: &[Vec<u8>]) -> Counted {
     let engine: Engine<AllRows, CopyRows> = Engine::new(network.clone(), AllRows, 1);
     let mut rows = CopyRows::default();
-    let mut pass = |rows: &mut CopyRows| {
+    let pass = |rows: &mut CopyRows| {
         rows.clear();
         let mut transactions = 0;
         for frame in frames {

@@ -6,8 +6,8 @@
 use starmill_ledger::CurrentState;
 use starmill_ledger::rows::Rows;
 
-/// Moves what a chunk has to the end of what the chunks before it had; the chunk's buffers stay, empty.
-pub fn join<R: Rows>(chunk: (&mut R, &mut CurrentState), before: (&mut R, &mut CurrentState)) {
-    before.0.append(chunk.0);
-    before.1.append(chunk.1);
+/// Moves what a later chunk has to the end of what those before it had; its buffers stay, empty.
+pub fn join<R: Rows>((rows, state): (&mut R, &mut CurrentState), (later_rows, later_state): (&mut R, &mut CurrentState)) {
+    rows.append(later_rows);
+    state.append(later_state);
 }

@@ -6,8 +6,8 @@
 use rayon::prelude::*;
 use starmill_ledger::{LedgerError, LedgerHead, Network, Skim, envelope};
 
-/// Fewest envelopes that are worth a thread of their own.
-pub const CHUNK_MIN: usize = 64;
+/// Fewest envelopes that are worth a thread of their own: hashing them takes about as long as waking it.
+pub const CHUNK_MIN: usize = 256;
 
 /// Hashes all envelopes into `hashes`, on the threads of the current pool when `threads` is more than one.
 pub fn hash(network: &Network, frame: &[u8], skim: &Skim, threads: usize, hashes: &mut Vec<[u8; 32]>) {
