@@ -5,6 +5,7 @@ mod properties {
     mod check;
     mod coverage;
     mod current;
+    mod facts;
     mod generated;
     mod ids;
     mod money;

@@ -20,6 +20,10 @@ use super::{
     steps::Step,
 };
 
+/// Before this protocol a transaction could make and lose lumens by paying and merging in turn (docs/rows.md, what an operation moved), so
+/// that of older ledgers only the holders' sums hold. The public network's ledger 9710976 is one.
+const LUMENS_KEPT_SINCE: u32 = 8;
+
 type Token = AddressBytes;
 type Sums<K> = BTreeMap<K, i128>;
 
@@ -163,6 +167,9 @@ pub(super) fn rows_say_what_entries_say(passphrase: &str, ledger: &Ledger, seen:
             gained.retain(|(_, token), _| assets.contains(token));
             total.retain(|token, _| assets.contains(token));
             *total.entry(native).or_default() -= inflated(transaction.results().get(index));
+            if ledger.protocol < LUMENS_KEPT_SINCE {
+                total.remove(&native);
+            }
             assert_eq!(without_zeros(said_of_holders), without_zeros(gained), "holders in operation {id}: {rows:#?}");
             assert_eq!(without_zeros(said_of_tokens), without_zeros(total), "assets in operation {id}: {rows:#?}");
         }
@@ -196,7 +203,7 @@ pub(super) fn lumens_are_lost_to_fees_alone(passphrase: &str, ledger: &Ledger, s
     let successful = ledger.transactions.iter().filter(|t| t.successful());
     let made: i128 = successful.flat_map(|t| t.results()).map(|result| inflated(Some(result))).sum();
     let charged: i128 = seen.transactions.iter().map(|row| i128::from(row.fee_charged)).sum();
-    assert_eq!(gained, made - charged, "lumens of the ledger");
+    assert!(ledger.protocol < LUMENS_KEPT_SINCE || gained == made - charged, "lumens of the ledger: {gained}, {made}, {charged}");
 
     let mut first: BTreeMap<AddressBytes, i128> = BTreeMap::new();
     for step in in_order(ledger) {
