@@ -107,9 +107,9 @@ fn snake(name: &str) -> String {
 #[test]
 fn the_sweep_shows_every_shape_and_has_every_property() {
     let mut facts = Facts::new();
-    for era in Era::ALL {
+    for (era, turn) in Era::ALL.into_iter().zip(0..) {
         let mut world = World::new(era, 1_000, true).unwrap();
-        for ledger in 0..LEDGERS {
+        for ledger in turn * LEDGERS..(turn + 1) * LEDGERS {
             let meta = world.ledger(&sweep(ledger)).unwrap();
             let seen = check(STANDALONE_PASSPHRASE, &to_xdr(&meta).unwrap());
             gather(&Ledger::of(STANDALONE_PASSPHRASE, &meta), &seen, &mut facts);

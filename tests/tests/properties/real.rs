@@ -32,10 +32,17 @@ fn checked(files: &[PathBuf], passphrase: &str, most: usize, check: fn(&str, &[u
     ledgers
 }
 
-/// Files of a folder whose names begin so, sorted.
+/// Files in a folder and below it whose names begin so, sorted.
 fn files(folder: &Path, prefix: &str) -> Vec<PathBuf> {
-    let named = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix));
-    let mut all: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(named).collect();
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.append(&mut files(&path, prefix));
+        } else if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)) {
+            all.push(path);
+        }
+    }
     all.sort();
     all
 }
@@ -73,9 +80,9 @@ fn ledgers_of_the_protocols_own_tests_and_of_faults_long_mended() {
     ];
     for (folder, prefix, passphrase) in folders {
         // Files that hold ledgers have golden rows.
-        let names = files(&goldens.join(folder), prefix).into_iter();
-        let names = names.filter_map(|path| Some(fixtures.join(folder).join(path.file_name()?.to_str()?.strip_suffix(".jsonl.zst")?)));
-        ledgers += checked(&names.collect::<Vec<_>>(), passphrase, usize::MAX, check_rows);
+        let files = files(&goldens.join(folder), prefix).into_iter();
+        let files = files.filter_map(|path| Some(fixtures.join(path.strip_prefix(&goldens).ok()?.to_str()?.strip_suffix(".jsonl.zst")?)));
+        ledgers += checked(&files.collect::<Vec<_>>(), passphrase, usize::MAX, check_rows);
     }
     assert!(ledgers >= 5_000, "{ledgers}");
 }
