@@ -159,9 +159,12 @@ fn account() -> LedgerEntryData {
     LedgerEntryData::Account(entry::account(bob(), 9, 1))
 }
 
+/// Reads what one table says.
+type Said = fn(&Taken) -> Vec<EntryOp>;
+
 /// What each of the five tables says of one entry after these steps, in one transaction and in one each.
 fn left(steps: &[fn(LedgerEntryData) -> Vec<LedgerEntryChange>]) -> Vec<Vec<EntryOp>> {
-    let tables: [(LedgerEntryData, fn(&Taken) -> Vec<EntryOp>); 5] = [
+    let tables: [(LedgerEntryData, Said); 5] = [
         (account(), |rows| ops(&rows.native, |row| row.op)),
         (line(), |rows| ops(&rows.lines, |row| row.op)),
         (holding("vault"), |rows| ops(&rows.sac, |row| row.op)),

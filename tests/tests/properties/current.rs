@@ -182,10 +182,7 @@ fn contracts(native: AddressBytes, story: &Story<'_>, ends: &[(i64, EntryOp, &Le
         .collect();
     codes.dedup();
     alike("contract code", seen.wasms.iter().map(|r| (r.wasm_hash, r.bytecode_len as usize)), codes.into_iter());
-    let last = story.values().filter_map(|steps| {
-        let codes = steps.iter().filter_map(|(_, step)| runs(step));
-        codes.last()
-    });
+    let last = story.values().filter_map(|steps| steps.iter().rev().find_map(|(_, step)| runs(step)));
     alike("instances", seen.contracts.iter().map(|r| (r.contract_id, r.wasm_hash)), last);
 }
 
