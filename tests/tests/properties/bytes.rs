@@ -38,8 +38,11 @@ fn cut(network: &Network, frame: &[u8], threads: usize, size: usize) -> Vec<u8> 
     made.sort_by_key(|(i, ..)| *i);
     let mut rows = JsonRows::default();
     rows.ledger(&stage::skim::ledger_row(&head, &skim));
-    let chunks = made.into_iter().map(|(_, rows, state)| Ok((rows, state))).collect();
-    stage::fold::fold(chunks, &mut rows, &mut CurrentState::default(), |_| {}).unwrap();
+    let mut state = CurrentState::default();
+    for (_, mut chunk, mut of_chunk) in made {
+        stage::fold::join((&mut chunk, &mut of_chunk), (&mut rows, &mut state));
+    }
+    state.fold(&mut rows);
     rows.lines().to_vec()
 }
 
