@@ -40,7 +40,7 @@ fn cut(network: &Network, frame: &[u8], threads: usize, size: usize) -> Vec<u8> 
     rows.ledger(&stage::skim::ledger_row(&head, &skim));
     let mut state = CurrentState::default();
     for (_, mut chunk, mut of_chunk) in made {
-        stage::fold::join((&mut chunk, &mut of_chunk), (&mut rows, &mut state));
+        stage::fold::join((&mut rows, &mut state), (&mut chunk, &mut of_chunk));
     }
     state.fold(&mut rows);
     rows.lines().to_vec()
