@@ -6,6 +6,7 @@ mod entries;
 mod entry_support;
 mod native_balances;
 mod participants;
+mod pinned;
 mod rows;
 mod sac_authorizations;
 mod sep41;

@@ -219,3 +219,58 @@ fn results_of_another_type_or_of_failure_are_refused() {
         assert_eq!(refused(operation, result, Vec::new()), ("inconsistent-meta", Some(0)));
     }
 }
+
+/// `sold` of one asset for `bought` of another, by a pool or by carol.
+fn hop(by_pool: bool, sold: (Asset, i64), bought: (Asset, i64)) -> ClaimAtom {
+    let ((asset_sold, amount_sold), (asset_bought, amount_bought)) = (sold, bought);
+    if by_pool {
+        let liquidity_pool_id = pool_id();
+        return ClaimAtom::LiquidityPool(ClaimLiquidityAtom { liquidity_pool_id, asset_sold, amount_sold, asset_bought, amount_bought });
+    }
+    ClaimAtom::OrderBook(ClaimOfferAtom { seller_id: carol(), offer_id: 1, asset_sold, amount_sold, asset_bought, amount_bought })
+}
+
+#[test]
+fn a_path_goes_hop_by_hop_and_then_to_its_destination() {
+    let longcode = asset::credit("LONGCODE", &bob()).unwrap();
+    let paid = |by_pool| {
+        let hops = vec![hop(by_pool, (Asset::Native, 4), (usd(), 3)), hop(by_pool, (longcode.clone(), 7), (Asset::Native, 4))];
+        let success = PathPaymentStrictSendResultSuccess {
+            offers: hops.try_into().unwrap(),
+            last: SimplePaymentResult { destination: key::account("payer"), asset: longcode.clone(), amount: 7 },
+        };
+        let op = PathPaymentStrictSendOp {
+            send_asset: usd(),
+            send_amount: 3,
+            destination: key::plain(&key::account("payer")),
+            dest_asset: longcode.clone(),
+            dest_min: 6,
+            path: vec![Asset::Native].try_into().unwrap(),
+        };
+        let operation = op::body(OperationBody::PathPaymentStrictSend(op));
+        let result = OperationResultTr::PathPaymentStrictSend(PathPaymentStrictSendResult::Success(success));
+        of(if by_pool { by_issuer(operation) } else { operation }, result, Vec::new())
+    };
+    let by_pools = [
+        "1 BALANCE CREDIT issuer token=native amount=4",
+        "2 BALANCE MINT issuer token=usd amount=3",
+        "3 BALANCE CREDIT issuer token=longcode amount=7",
+        "4 BALANCE DEBIT issuer token=native amount=4",
+        "5 BALANCE DEBIT issuer token=longcode amount=7",
+        "6 BALANCE CREDIT payer token=longcode amount=7",
+    ];
+    assert_eq!(paid(true), by_pools);
+    let by_offers = [
+        "1 BALANCE DEBIT carol token=native amount=4",
+        "2 BALANCE CREDIT alice token=native amount=4",
+        "3 BALANCE DEBIT alice token=usd amount=3",
+        "4 BALANCE CREDIT carol token=usd amount=3",
+        "5 BALANCE DEBIT carol token=longcode amount=7",
+        "6 BALANCE CREDIT alice token=longcode amount=7",
+        "7 BALANCE DEBIT alice token=native amount=4",
+        "8 BALANCE CREDIT carol token=native amount=4",
+        "9 BALANCE DEBIT alice token=longcode amount=7",
+        "10 BALANCE CREDIT payer token=longcode amount=7",
+    ];
+    assert_eq!(paid(false), by_offers);
+}
