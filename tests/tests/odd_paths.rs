@@ -177,3 +177,29 @@ fn the_data_folder_may_have_any_name_of_one_line() {
     let line = fails(folder, &["run", "chain.xdr", "--data-dir", "two\nlines"], "data-dir-name");
     assert!(line.contains("two\\nlines") && !folder.join("two\nlines").exists(), "{line}");
 }
+
+#[test]
+fn threads_that_cannot_start_are_an_error() {
+    let folder = folder();
+    let folder = folder.path();
+    chain(folder, "chain.xdr");
+    let mut refused = 0;
+    for limit in 1..=8 {
+        let script = format!("ulimit -u {limit}; exec '{}' run chain.xdr --sink null: --threads 2", binary().display());
+        let mut command = Command::new("bash");
+        command.args(["-c", &script]).current_dir(folder);
+        if Command::new("id").arg("-u").output().unwrap().stdout == b"0\n" {
+            // Limits of processes are not for root. A user without any other process.
+            command.uid(65533).gid(65533);
+        }
+        let said = said(command.output().unwrap());
+        if said.err.contains("bash") {
+            println!("skipped threads_that_cannot_start_are_an_error: {}", said.err);
+            return;
+        }
+        refused += usize::from(said.err.starts_with("error[thread]: "));
+        assert!(said.status == Some(0) || said.err.starts_with("error[thread]: "), "{limit}: {said:?}");
+        assert!(said.status == Some(0) || said.err.lines().count() == 1, "{limit}: {said:?}");
+    }
+    assert!(refused > 1, "{refused}");
+}
