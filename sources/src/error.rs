@@ -140,7 +140,7 @@ pub enum ErrorKind {
         max: u64,
     },
     /// What is wrong with a record or its mark.
-    #[error(transparent)]
+    #[error("{}", Record(.0))]
     Frame(FrameError),
     /// Bytes that are not a `LedgerCloseMeta`.
     #[error("not a LedgerCloseMeta: {0}")]
@@ -192,6 +192,23 @@ pub enum ErrorKind {
         /// Where the ledger before the gap was.
         before: Origin,
     },
+}
+
+/// An error of a record as people see it. Its limit cannot be set from the command line, so raising it is no advice here.
+struct Record<'e>(&'e FrameError);
+
+impl fmt::Display for Record<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            FrameError::TooLarge { claimed, max, .. } => {
+                write!(
+                    f,
+                    "the record claims {claimed} bytes, over the limit of {max} that no ledger reaches; the file is damaged, fetch it again"
+                )
+            }
+            error => error.fmt(f),
+        }
+    }
 }
 
 impl ErrorKind {

@@ -149,6 +149,9 @@ fn errors_are_one_line_and_the_command_in_them_is_for_a_shell() {
     let length = |at: usize| 4 + (u32::from_be_bytes(damaged[at..at + 4].try_into().unwrap()) & 0x7fff_ffff) as usize;
     let third = length(0) + length(length(0));
     damaged[third + 600..third + 664].fill(0xee);
+    std::fs::write(folder.join("large"), [&[0xff, 0xff, 0xff, 0xfc], &damaged[4..]].concat()).unwrap();
+    let line = fails(folder, &["run", "large", "--sink", "null:"], "frame-too-large");
+    assert!(line.contains("damaged") && !line.contains("raise"), "{line}");
     for name in ["it's damaged", "two\nlines", "-dash"] {
         std::fs::write(folder.join(name), &damaged).unwrap();
         let named = format!("./{name}");
