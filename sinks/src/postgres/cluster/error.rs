@@ -48,9 +48,11 @@ pub enum ClusterError {
         folder: PathBuf,
     },
     /// The folder is somebody else's.
-    #[error("{path} is not ours to look into ({source}); run starmill as the user who made it, or choose another folder", path = path.display())]
+    #[error("{what} {path}: {source}; run starmill as the user whose it is, or choose another folder", path = path.display())]
     DataDirForbidden {
-        /// What could not be looked at.
+        /// What was being done.
+        what: &'static str,
+        /// With which file.
         path: PathBuf,
         /// What the system says.
         source: std::io::Error,
@@ -144,7 +146,7 @@ impl<T> Doing<T> for std::io::Result<T> {
     fn doing(self, what: &'static str, path: &std::path::Path) -> Result<T, ClusterError> {
         let path = path.to_owned();
         self.map_err(|source| match source.kind() {
-            std::io::ErrorKind::PermissionDenied => ClusterError::DataDirForbidden { path, source },
+            std::io::ErrorKind::PermissionDenied => ClusterError::DataDirForbidden { what, path, source },
             _ => ClusterError::Io { what, path, source },
         })
     }
