@@ -38,16 +38,16 @@ pub(crate) enum Command {
 }
 
 /// Which ledgers to read, and from where.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct SourceArgs {
     /// Files, folders, globs, or `-` for standard input. Packed (gzip, zstd, base64) or not, framed or bare or in batches: told by content.
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
     /// First ledger wanted.
-    #[arg(long, value_name = "LEDGER")]
+    #[arg(long, value_name = "LEDGER", value_parser = parse_ledger)]
     pub(crate) from: Option<u32>,
     /// Last ledger wanted.
-    #[arg(long, value_name = "LEDGER")]
+    #[arg(long, value_name = "LEDGER", value_parser = parse_ledger)]
     pub(crate) to: Option<u32>,
     /// Let ledgers be missing between others.
     #[arg(long)]
@@ -65,8 +65,8 @@ pub(crate) struct NetworkArgs {
 /// Where the database is.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DatabaseArgs {
-    /// A Postgres database, for example `postgres://user@host/name`. Without it starmill runs its own, in the data folder.
-    #[arg(long, env = "STARMILL_DATABASE_URL", value_name = "URL", conflicts_with = "data_dir", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    /// A Postgres database, for example `postgres://user@host/name`. Without it starmill runs its own, in the data folder; --data-dir beats the variable.
+    #[arg(long, env = "STARMILL_DATABASE_URL", value_name = "URL", hide_env_values = true, value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) database_url: Option<String>,
     /// Folder of starmill's own Postgres.
     #[arg(long, env = "STARMILL_DATA_DIR", value_name = "FOLDER", default_value = "starmill-data")]
@@ -111,6 +111,14 @@ pub(crate) enum SinkChoice {
     Null,
 }
 
+fn parse_ledger(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(0) => Err("the first ledger of a network is 1".into()),
+        Ok(sequence) => Ok(sequence),
+        Err(_) => Err(format!("not a number from 1 to {}", u32::MAX)),
+    }
+}
+
 fn parse_sink(text: &str) -> Result<SinkChoice, String> {
     match text.split_once(':') {
         None if text == "postgres" => Ok(SinkChoice::Postgres),
@@ -133,10 +141,10 @@ pub(crate) struct RowsArgs {
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
     /// First ledger wanted.
-    #[arg(long, value_name = "LEDGER")]
+    #[arg(long, value_name = "LEDGER", value_parser = parse_ledger)]
     pub(crate) from: Option<u32>,
     /// Last ledger wanted.
-    #[arg(long, value_name = "LEDGER")]
+    #[arg(long, value_name = "LEDGER", value_parser = parse_ledger)]
     pub(crate) to: Option<u32>,
 }
 
@@ -183,19 +191,23 @@ pub(crate) struct DbArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DbCommand {
     /// Start it if it is not running and print its URL; it goes on running until `starmill db stop`.
+    #[command(after_help = "Example:\n  psql \"$(starmill db url)\"")]
     Url,
     /// Start it if it is not running and open psql on it; what follows `--` goes to psql.
+    #[command(after_help = "Examples:\n  starmill db psql\n  starmill db psql -- -c 'select count(*) from operations'")]
     Psql {
         /// Arguments for psql.
         #[arg(last = true)]
         arguments: Vec<String>,
     },
     /// Stop it.
+    #[command(after_help = "Examples:\n  starmill db stop\n  starmill db stop --data-dir other-data")]
     Stop,
 }
 
 /// Measure.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  starmill bench process ledger-*.xdr.gz")]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
     pub(crate) command: BenchCommand,
@@ -218,7 +230,7 @@ pub(crate) struct BenchProcessArgs {
     /// Threads for the total; each stage alone is timed on one.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=512))]
     pub(crate) threads: u16,
-    /// Rounds; the least time of all counts.
+    /// Rounds; the least time of all counts. Figures to compare need at least 20.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) rounds: u32,
     /// Print one JSON object a file.

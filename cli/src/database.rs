@@ -56,7 +56,7 @@ impl Database {
         match self {
             Self::Private(cluster) if known.code == "connection-lost" && cluster.log_says_disk_full() => {
                 let advice = "make room on the disk of the data folder, then run the same command again";
-                Failure { code: "disk-full", message: known.message, advice: Some(advice.to_owned()) }.into()
+                Failure::new("disk-full", format!("{}; {advice}", known.message)).into()
             }
             _ => error,
         }
@@ -73,7 +73,7 @@ impl Database {
 
 /// Our own server, if the folder has one.
 fn existing(data_dir: &Path) -> anyhow::Result<PrivateCluster> {
-    if !PrivateCluster::exists(data_dir) {
+    if !PrivateCluster::exists(data_dir)? {
         let message = format!("there is no database in {}; starmill run makes one, or give --data-dir", data_dir.display());
         return Err(Failure::new("no-database", message).into());
     }

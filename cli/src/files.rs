@@ -26,17 +26,18 @@ impl NetworkOfFile {
         Self { known: network::given(flag) }
     }
 
-    /// The network for this ledger; any will do for one without transactions.
-    pub(crate) fn of(&mut self, frame: &Frame) -> anyhow::Result<Network> {
-        if let Some(known) = &self.known {
-            return Ok(known.clone());
+    /// The network for this ledger; `None` when nobody says it and the ledger has no transaction to tell it by.
+    pub(crate) fn of(&mut self, frame: &Frame) -> anyhow::Result<Option<Network>> {
+        if self.known.is_none() {
+            self.known = network::detect(&frame.bytes).with_context(|| frame.origin.to_string())?;
         }
-        let found = network::detect(&frame.bytes).with_context(|| frame.origin.to_string())?;
-        if found.is_some() {
-            self.known.clone_from(&found);
-        }
-        Ok(found.unwrap_or_else(|| Network::from_name_or_passphrase("pubnet")))
+        Ok(self.known.clone())
     }
+}
+
+/// The network as which a ledger is read that does not tell its own: without transactions, nothing depends on it.
+pub(crate) fn any_network() -> Network {
+    Network::from_name_or_passphrase("pubnet")
 }
 
 /// A range of ledgers of which the files have none.

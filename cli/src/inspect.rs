@@ -13,6 +13,9 @@ use crate::args::InspectArgs;
 use crate::files::{self, NetworkOfFile};
 use crate::summary::{thousands, utc};
 
+/// The network of a ledger that has no transaction to tell it by, when nobody says it.
+const UNKNOWN: &str = "unknown";
+
 /// Everything shown of a ledger. Counts and sizes in bytes.
 #[derive(Debug, Serialize)]
 struct Inspection {
@@ -45,8 +48,10 @@ pub(crate) fn inspect(args: &InspectArgs) -> anyhow::Result<()> {
         let mut network = NetworkOfFile::new(args.network.network.as_deref());
         for frame in files::ledgers(file, None, None)? {
             let frame = frame?;
-            let network = network.of(&frame)?;
-            let seen = look(&frame, &network).with_context(|| frame.origin.to_string())?;
+            let known = network.of(&frame)?;
+            let name = known.as_ref().map_or(UNKNOWN, Network::name).to_owned();
+            let seen = look(&frame, &known.unwrap_or_else(files::any_network)).with_context(|| frame.origin.to_string())?;
+            let seen = Inspection { network: name, ..seen };
             if args.json {
                 serde_json::to_writer(&mut out, &seen)?;
                 writeln!(out)?;
@@ -114,7 +119,7 @@ fn begin(head: &LedgerHead, skim: &Skim, network: &Network, frame: &[u8]) -> Ins
 fn show(out: &mut impl Write, seen: &Inspection) -> std::io::Result<()> {
     writeln!(
         out,
-        "ledger {}  {}  protocol {}  close meta {}  {}",
+        "ledger {}  {}  protocol {}  close meta {}  network {}",
         seen.ledger,
         utc(seen.closed_at),
         seen.protocol,

@@ -15,22 +15,22 @@ mod processor;
 mod progress;
 mod rows;
 mod run;
+mod settings;
+mod signals;
 mod status;
 mod summary;
 mod synth;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::args::{Cli, Command};
+use crate::args::Command;
 use crate::failure::Failure;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = settings::parse();
     match dispatch(cli.command) {
         Ok(code) => code,
         Err(error) => Failure::of(&error).report(),

@@ -29,7 +29,7 @@ pub(crate) fn rows(args: &RowsArgs) -> anyhow::Result<()> {
         let mut rows = JsonRows::default();
         for frame in files::ledgers(file, args.from, args.to)? {
             let frame = frame?;
-            let now = network.of(&frame)?;
+            let now = network.of(&frame)?.unwrap_or_else(files::any_network);
             let (_, engine) = match &mut engine {
                 Some(same) if same.0 == now => same,
                 other => other.insert((now.clone(), Engine::new(now, AllRows, 1))),

@@ -1,25 +1,29 @@
 //! `starmill run`: ledgers from sources into a sink, each exactly once; progress, Ctrl-C, summary.
 
+use std::io::Error as IoError;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde_json::json;
 use starmill_ledger::Network;
 use starmill_ledger::sink::Sink;
-use starmill_pipeline::{Engine, Input, Limits, Outcome, Progress, RunError};
+use starmill_pipeline::{Engine, FailedLedger, Input, Limits, Outcome, Progress, RunError};
 use starmill_sinks::{JsonlSink, NullSink, PostgresSink};
 use starmill_sources::{Options, SourceError, Sources};
 
 use crate::args::{RunArgs, SinkChoice, SourceArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, shell_word};
 use crate::network::{self, NetworkError};
 use crate::output::{complain, say};
 use crate::processor::AllRows;
 use crate::summary::{self, per_second, thousands};
-use crate::{database, progress};
+use crate::{database, progress, signals};
 
 /// Ledgers looked at for one with a transaction, to tell the network by.
 const NETWORK_LEDGERS_MAX: usize = 512;
@@ -35,14 +39,16 @@ struct Report {
     sink_bytes: Option<u64>,
 }
 
+/// Between two looks at whether to stop while the first ledger is waited for.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
+
 /// Runs.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let progress = Arc::new(Progress::default());
     stop_on_signals(&progress)?;
-    let mut source = Source::open(&args.source)?;
-    let network = match network::given(args.network.network.as_deref()) {
-        Some(network) => network,
-        None => source.detect_network()?,
+    let Some((source, network)) = open(args, &progress)? else {
+        complain!("stopped before the first ledger; nothing was written");
+        return Ok(ExitCode::from(INTERRUPTED));
     };
     let report = match &args.sink {
         SinkChoice::Postgres => {
@@ -69,24 +75,67 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
 /// First signal: finish the batch and stop. Second: stop at once.
 fn stop_on_signals(progress: &Arc<Progress>) -> anyhow::Result<()> {
     let again = Arc::new(AtomicBool::new(false));
-    let ends = signal_hook::consts::TERM_SIGNALS;
-    for signal in ends {
+    let ends = signals::that_end_a_run();
+    for signal in &ends {
         signal_hook::flag::register_conditional_shutdown(*signal, INTERRUPTED.into(), Arc::clone(&again))?;
         signal_hook::flag::register(*signal, Arc::clone(&again))?;
     }
     let progress = Arc::clone(progress);
-    let mut signals = signal_hook::iterator::Signals::new(ends)?;
-    std::thread::spawn(move || {
+    let mut signals = signal_hook::iterator::Signals::new(&ends)?;
+    let watch = move || {
         for _ in signals.forever() {
             progress.stop.store(true, Relaxed);
             complain!("finishing the batch; once more to stop at once");
         }
-    });
+    };
+    Builder::new().name("starmill-signals".into()).spawn(watch).map_err(|error| no_thread("signals", &error))?;
     Ok(())
+}
+
+/// The error of a thread that the system refuses.
+fn no_thread(name: &str, error: &IoError) -> Failure {
+    Failure::new("thread", format!("the {name} thread cannot be started: {error}; raise the limit of processes, or end some"))
+}
+
+/// Opens the sources and finds the network on a thread of its own, since a stream may keep silent for as long as it likes; `None` when it was asked
+/// to stop meanwhile. The thread is not waited for then.
+fn open(args: &RunArgs, progress: &Progress) -> anyhow::Result<Option<(Source, Network)>> {
+    let (sender, opened) = sync_channel(1);
+    let (source, given) = (args.source.clone(), network::given(args.network.network.as_deref()));
+    let own = own_folders(args);
+    let work = move || {
+        let source = Source::open(source, &own).and_then(|mut source| {
+            let network = given.map_or_else(|| source.detect_network(), Ok)?;
+            Ok((source, network))
+        });
+        // Nobody waits for it any more when it was asked to stop.
+        let _ = sender.send(source);
+    };
+    Builder::new().name("starmill-open".into()).spawn(work).map_err(|error| no_thread("opening", &error))?;
+    while !progress.stop.load(Relaxed) {
+        match opened.recv_timeout(STOP_CHECK_INTERVAL) {
+            Ok(source) => return source.map(Some),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::new("thread", "the opening thread ended without a word; please report this").into());
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Folders that starmill itself writes to: nothing there is a source.
+fn own_folders(args: &RunArgs) -> Vec<PathBuf> {
+    let mut own = vec![args.database.data_dir.clone()];
+    if let SinkChoice::Jsonl(folder) = &args.sink {
+        own.push(folder.clone());
+    }
+    own
 }
 
 /// The sources as the pipeline reads them, and what was read ahead to tell the network.
 struct Source {
+    args: SourceArgs,
     ahead: Vec<Input>,
     sources: Sources,
     ended: Ended,
@@ -96,9 +145,10 @@ struct Source {
 type Ended = Arc<Mutex<Option<starmill_sources::Outcome>>>;
 
 impl Source {
-    fn open(args: &SourceArgs) -> anyhow::Result<Self> {
+    fn open(args: SourceArgs, own: &[PathBuf]) -> anyhow::Result<Self> {
         let options = Options { from: args.from, to: args.to, allow_gaps: args.allow_gaps, ..Options::default() };
-        Ok(Self { ahead: Vec::new(), sources: Sources::open(&args.sources, options)?, ended: Ended::default() })
+        let sources = Sources::open_beside(&args.sources, own, options)?;
+        Ok(Self { ahead: Vec::new(), sources, ended: Ended::default(), args })
     }
 
     /// The network of the first ledger that has a transaction.
@@ -107,21 +157,20 @@ impl Source {
             let Some(frame) = self.sources.next() else { break };
             let input = input(frame?);
             let found = network::detect(&input.bytes);
-            let place = || format!("{}, item {}", input.path.display(), input.item);
-            let found = found.map_err(|error| anyhow::Error::from(error).context(place()))?;
+            let found = found.with_context(|| format!("{}, item {}", input.path.display(), input.item))?;
             self.ahead.push(input);
             if let Some(network) = found {
                 return Ok(network);
             }
         }
         if self.ahead.is_empty() {
-            return Err(crate::files::nothing_in_range(None, None).into());
+            return Err(range_not_reached(&self.args, self.sources.outcome()).into());
         }
         Err(NetworkError::NoTransaction(self.ahead.len()).into())
     }
 
     fn into_inputs(self) -> impl Iterator<Item = Result<Input, SourceError>> + Send + 'static {
-        let Self { ahead, mut sources, ended } = self;
+        let Self { ahead, mut sources, ended, .. } = self;
         let rest = std::iter::from_fn(move || {
             let next = sources.next();
             if next.is_none() {
@@ -154,29 +203,40 @@ fn drive<K: Sink>(
     let over = AtomicBool::new(false);
     let (outcome, elapsed) = std::thread::scope(|scope| {
         let watch = || progress::watch(progress, &|| (read.read_bytes(), read.total_bytes()), &|| over.load(Relaxed));
-        let watcher = scope.spawn(watch);
+        let watcher = Builder::new().name("starmill-progress".into()).spawn_scoped(scope, watch);
+        let watcher = watcher.map_err(|error| no_thread("progress", &error))?;
         let outcome = starmill_pipeline::run(source.into_inputs(), &engine, sink, Limits::default(), progress);
         let elapsed = start.elapsed();
         over.store(true, Relaxed);
         watcher.thread().unpark();
-        (outcome, elapsed)
-    });
+        Ok::<_, Failure>((outcome, elapsed))
+    })?;
     let outcome = outcome.map_err(|error| explain(error, progress))?;
     let ended = ended.lock().unwrap_or_else(PoisonError::into_inner).take();
     if outcome == Outcome::Complete {
-        check_range(ended)?;
+        check_range(&args.source, ended)?;
     }
     Ok(Report { outcome, elapsed, sink: name, sink_busy: None, sink_bytes: None })
 }
 
 /// A range that was asked for and is not all there is an error, after everything that is there was written.
-fn check_range(ended: Option<starmill_sources::Outcome>) -> anyhow::Result<()> {
-    let Some(outcome) = ended else { return Ok(()) };
-    if let Some((low, high)) = outcome.missing_at_start.or(outcome.missing_at_end) {
-        let message = format!("ledgers {low} to {high} were asked for and are in no source; what is there was written");
-        return Err(Failure::new("range-not-reached", message).into());
+fn check_range(args: &SourceArgs, ended: Option<starmill_sources::Outcome>) -> anyhow::Result<()> {
+    match ended {
+        Some(outcome) if !outcome.is_complete() => Err(range_not_reached(args, outcome).into()),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// What of the range was not there.
+fn range_not_reached(args: &SourceArgs, outcome: starmill_sources::Outcome) -> Failure {
+    let (code, nothing) = ("range-not-reached", crate::files::nothing_in_range(args.from, args.to));
+    if outcome.ledgers == 0 {
+        return Failure { code, ..nothing };
+    }
+    let missing = [outcome.missing_at_start, outcome.missing_at_end].into_iter().flatten();
+    let missing = missing.map(|(low, high)| if low == high { low.to_string() } else { format!("{low} to {high}") });
+    let missing = missing.collect::<Vec<_>>().join(" and ");
+    Failure::new(code, format!("ledgers {missing} were asked for and are in no source; what is there was written"))
 }
 
 /// Adds where the run stands, and for a ledger that cannot be processed the command that replays it alone.
@@ -189,21 +249,26 @@ fn explain<K: std::error::Error + Send + Sync + 'static>(error: RunError<SourceE
         RunError::Source(error) => anyhow::Error::from(error).context(stand),
         RunError::Sink(error) => anyhow::Error::from(error).context(stand),
         RunError::Ledger(failed) => {
-            let ledger = failed.error.ledger;
-            let (network, path) = (failed.network.passphrase(), failed.path.display());
             let code = failed.error.code();
-            let advice = if code == "network-mismatch" {
-                None
-            } else if failed.path.as_os_str() == starmill_sources::STDIN {
-                Some(format!(
-                    "keep the stream in a file to replay it: starmill rows --network '{network}' --from {ledger} --to {ledger} FILE"
-                ))
-            } else {
-                Some(format!("replay it alone: starmill rows --network '{network}' --from {ledger} --to {ledger} '{path}'"))
-            };
-            Failure { code, message: format!("{stand}: {failed}"), advice }.into()
+            let advice = if code == "network-mismatch" { String::new() } else { replay(&failed) };
+            Failure::new(code, format!("{stand}: {failed}{advice}")).into()
         }
         RunError::Thread(_) => Failure::new("thread", error.to_string()).into(),
+    }
+}
+
+/// The command that processes the ledger alone, as a shell takes it.
+fn replay(failed: &FailedLedger) -> String {
+    let (ledger, network) = (failed.error.ledger, shell_word(failed.network.passphrase()));
+    let command = format!("starmill rows --network {network} --from {ledger} --to {ledger}");
+    if failed.path.as_os_str() == starmill_sources::STDIN {
+        return format!("; keep the stream in a file to replay it: {command} FILE");
+    }
+    match failed.path.to_str() {
+        // What begins with a dash would be taken for a flag.
+        Some(path) if path.starts_with('-') => format!("; replay it alone: {command} {}", shell_word(&format!("./{path}"))),
+        Some(path) => format!("; replay it alone: {command} {}", shell_word(path)),
+        None => format!("; to replay it, give the file a name in UTF-8: {command} FILE"),
     }
 }
 

@@ -54,11 +54,11 @@ fn starts_stops_and_keeps_its_data() {
     }
     let folder = folder();
     let data = folder.path().join("data");
-    assert!(!PrivateCluster::exists(&data));
+    assert!(!PrivateCluster::exists(&data).unwrap());
     // As an interrupted initdb leaves it.
     std::fs::create_dir_all(data.join("postgres.unfinished/base")).unwrap();
     let cluster = PrivateCluster::start(&data).unwrap();
-    assert!(PrivateCluster::exists(&data) && !data.join("postgres.unfinished").exists());
+    assert!(PrivateCluster::exists(&data).unwrap() && !data.join("postgres.unfinished").exists());
     let error = PrivateCluster::start(&data).unwrap_err();
     assert_eq!(error.code(), "data-dir-busy");
     assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");

@@ -80,7 +80,7 @@ pub enum ErrorKind {
     #[error("not a valid glob: {0}; to name a file with these characters, put them in [brackets]")]
     BadGlob(String),
     /// A glob or folder without a file.
-    #[error("no file is found here; check the path (hidden files are passed over)")]
+    #[error("no file is found here; check the path (hidden files, and folders that starmill writes to, are passed over)")]
     NoMatch,
     /// The file is not there.
     #[error("no such file; check the path")]
@@ -128,19 +128,19 @@ pub enum ErrorKind {
         max: usize,
     },
     /// Unpacking gives more and more without a ledger.
-    #[error("unpacks to more than {max} bytes without a complete ledger; raise the limit if they are real")]
+    #[error("unpacks to more than {max} bytes without a complete ledger; fetch the file again, or unpack it first")]
     UnpackedTooLarge {
         /// The limit.
         max: u64,
     },
     /// A bare ledger longer than the limit.
-    #[error("the ledger has more than {max} bytes; raise the limit if it is real")]
+    #[error("the ledger has more than {max} bytes, as no ledger of a network has; the file is damaged, fetch it again")]
     LedgerTooLarge {
         /// The limit.
         max: u64,
     },
     /// What is wrong with a record or its mark.
-    #[error(transparent)]
+    #[error("{}", Record(.0))]
     Frame(FrameError),
     /// Bytes that are not a `LedgerCloseMeta`.
     #[error("not a LedgerCloseMeta: {0}")]
@@ -192,6 +192,23 @@ pub enum ErrorKind {
         /// Where the ledger before the gap was.
         before: Origin,
     },
+}
+
+/// An error of a record as people see it. Its limit cannot be set from the command line, so raising it is no advice here.
+struct Record<'e>(&'e FrameError);
+
+impl fmt::Display for Record<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            FrameError::TooLarge { claimed, max, .. } => {
+                write!(
+                    f,
+                    "the record claims {claimed} bytes, over the limit of {max} that no ledger reaches; the file is damaged, fetch it again"
+                )
+            }
+            error => error.fmt(f),
+        }
+    }
 }
 
 impl ErrorKind {

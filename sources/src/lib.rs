@@ -19,6 +19,7 @@ mod arguments;
 mod content;
 mod error;
 mod file;
+mod globs;
 mod items;
 mod lookalike;
 mod order;

@@ -4,6 +4,7 @@
 //! so they stay open from the start.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use crate::arguments::{Place, expand};
 use crate::order::Order;
@@ -55,7 +56,12 @@ impl Outcome {
 impl Sources {
     /// Finds what the arguments stand for (files, folders, globs, `-`) and looks at the first ledger of each.
     pub fn open(arguments: &[String], options: Options) -> Result<Self, SourceError> {
-        let places = expand(arguments)?;
+        Self::open_beside(arguments, &[], options)
+    }
+
+    /// The same for a program that writes to the folders `own`: what is in these is passed over when folders are walked and globs are matched.
+    pub fn open_beside(arguments: &[String], own: &[PathBuf], options: Options) -> Result<Self, SourceError> {
+        let places = expand(arguments, own)?;
         let total = places.iter().try_fold(0_u64, |sum, place| Some(sum.saturating_add(place.bytes?)));
         let progress = Progress::new(total);
         let only = places.len() == 1;

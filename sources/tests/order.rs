@@ -240,3 +240,24 @@ fn many_files_need_only_one_open_at_a_time() {
     assert!(open < 100, "{open} files are open");
     assert_eq!(sources.flatten().count(), 1_000);
 }
+
+#[test]
+fn folders_of_the_program_itself_are_passed_over() {
+    let folder = folder(&[("a", framed(&[2, 3])), ("own/lock", b"not a ledger".to_vec()), ("own/b", framed(&[4]))]);
+    let at = |name: &str| folder.path().join(name);
+    std::os::unix::fs::symlink(at("own"), at("link")).unwrap();
+    let own = [at("own"), at("not-there-yet")];
+    let read = |names: &[&str]| {
+        let arguments: Vec<String> = names.iter().map(|name| argument(&at(name))).collect();
+        let sources = Sources::open_beside(&arguments, &own, Options::default()).map_err(|e| e.code())?;
+        Ok(sequences(&sources.collect::<Result<Vec<_>, _>>().map_err(|e| e.code())?))
+    };
+    for names in [&[""][..], &["*"], &["**/*"], &["a", "link", "own"]] {
+        assert_eq!(read(names), Ok(vec![2, 3]), "{names:?}");
+    }
+    // A file is read when it is named.
+    assert_eq!(read(&["a", "own/b"]), Ok(vec![2, 3, 4]));
+    assert_eq!(read(&["own"]), Err("no-match"));
+    std::fs::create_dir(at("empty")).unwrap();
+    assert_eq!(read(&["a", "empty"]), Err("no-match"));
+}

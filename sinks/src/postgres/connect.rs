@@ -32,6 +32,9 @@ impl PostgresConfig {
 const SESSION: &str = "SET client_min_messages TO warning; SET statement_timeout TO 0; SET lock_timeout TO 0; \
      SET idle_in_transaction_session_timeout TO 0; SET timezone TO 'UTC'; SET default_transaction_isolation TO 'read committed'";
 
+/// For a host to take a connection and to be ready, where the URL has no `connect_timeout`.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Folders in which servers put their socket when the URL names no host.
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
@@ -40,7 +43,7 @@ pub(crate) fn parse(url: &str) -> Result<Config, PostgresError> {
     let mut config: Config = url.parse().map_err(|source| PostgresError::Url { source })?;
     config.application_name("starmill");
     if config.get_connect_timeout().is_none() {
-        config.connect_timeout(Duration::from_secs(10));
+        config.connect_timeout(CONNECT_TIMEOUT);
     }
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         let port = config.get_ports().first().copied().unwrap_or(5432);
@@ -52,11 +55,22 @@ pub(crate) fn parse(url: &str) -> Result<Config, PostgresError> {
 
 /// Connects; the connection is driven by a task of the current runtime and ends with the client.
 pub(crate) async fn connect(config: &Config) -> Result<Client, PostgresError> {
-    let (client, connection) = config.connect(NoTls).await.map_err(|error| PostgresError::connect(target(config), &error))?;
+    let limit = greeting_limit(config);
+    let greeted = tokio::time::timeout(limit, config.connect(NoTls)).await;
+    let greeted = greeted.map_err(|_| PostgresError::no_greeting(target(config), limit))?;
+    let (client, connection) = greeted.map_err(|error| PostgresError::connect(target(config), &error))?;
     // An error of the connection reaches whoever waits on the client.
     tokio::spawn(async move { drop(connection.await) });
     client.batch_execute(SESSION).await.during(|| "setting up the session".to_owned())?;
     Ok(client)
+}
+
+/// How long connecting may take, from the first packet to the server's being ready. The driver's own limit counts only until a server takes the
+/// connection, and for each host anew.
+fn greeting_limit(config: &Config) -> Duration {
+    let hosts = config.get_hosts().len().max(config.get_hostaddrs().len()).max(1);
+    let each = config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
+    each.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX))
 }
 
 /// A runtime for one thread: callers are synchronous.

@@ -168,7 +168,7 @@ impl PostgresError {
 
     /// Whether the same commit may succeed after [`super::PostgresSink::reopen`], without anybody doing anything.
     pub fn is_transient(&self) -> bool {
-        matches!(self.code(), "connection-lost" | "conflict" | "connection-refused" | "too-many-connections")
+        matches!(self.code(), "connection-lost" | "conflict" | "connection-refused" | "connection-timeout" | "too-many-connections")
     }
 
     /// SQLSTATE of a refused statement.
@@ -191,6 +191,12 @@ impl PostgresError {
             advice,
             source,
         }))
+    }
+
+    pub(crate) fn no_greeting(target: String, limit: std::time::Duration) -> Self {
+        let message = format!("no answer within {} s", limit.as_secs());
+        let advice = "check that a Postgres listens there and is not stopped; `connect_timeout` in the URL sets the limit";
+        Self::Connect { code: "connection-timeout", target, message, advice }
     }
 
     pub(crate) fn connect(target: String, source: &tokio_postgres::Error) -> Self {

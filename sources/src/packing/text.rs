@@ -12,6 +12,9 @@ use thiserror::Error;
 /// Symbols decoded at once; a multiple of 4.
 const SYMBOLS: usize = 16 << 10;
 
+/// White space that may stand behind each other. What nobody ends (`yes ''`) would otherwise be waited for without end.
+const SPACE_MAX: u64 = 16 << 20;
+
 /// Text that is not base64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("not base64 at byte {offset}: {reason}")]
@@ -50,18 +53,24 @@ impl<R: BufRead> Base64Text<R> {
     fn refill(&mut self) -> io::Result<()> {
         self.decoded.clear();
         self.used = 0;
+        let mut space = 0;
         while self.decoded.is_empty() {
             let text = self.reader.fill_buf()?;
             if text.is_empty() {
                 return if self.symbols.is_empty() { Ok(()) } else { Err(self.error("the text ends inside a group of 4 characters")) };
             }
+            let symbols = self.symbols.len();
             let n = take_symbols(text, &mut self.symbols);
+            space = if self.symbols.len() == symbols { space + n as u64 } else { 0 };
             let foreign = self.symbols.pop_if(|last| !is_symbol(*last)).is_some();
             self.reader.consume(n);
             self.offset += n as u64;
             if foreign {
                 self.offset -= 1;
                 return Err(self.error("a character that is not base64"));
+            }
+            if space > SPACE_MAX {
+                return Err(self.error("white space without end"));
             }
             self.decode()?;
         }
@@ -172,6 +181,9 @@ mod tests {
             assert_eq!(read("AAAA\nA=AA", chunk).unwrap_err().reason, "padding or its last bits are wrong");
             assert_eq!(read("AAB=", chunk).unwrap_err().reason, "padding or its last bits are wrong");
         }
+        let space = "\n".repeat(17 << 20);
+        assert_eq!(read(&space, 4096).unwrap_err().reason, "white space without end");
+        assert_eq!(read(&format!("AAAA{space}AAAA"), 4096).unwrap_err().reason, "white space without end");
         assert!(could_be_base64(b"AA +/=\n"));
         assert!(!could_be_base64(b"{}") && !could_be_base64(b"") && !could_be_base64(&[0, 0, 0, 1]));
     }

@@ -1,6 +1,7 @@
 //! Finds the server's programs: on PATH, where `pg_config` says, where Debian puts them. Nothing is downloaded.
 
 use std::ffi::OsStr;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -49,7 +50,7 @@ impl Binaries {
         if ["postgres", "initdb", "pg_ctl"].iter().any(|name| !folder.join(name).is_file()) {
             return None;
         }
-        let output = Command::new(folder.join("postgres")).arg("--version").output().ok()?;
+        let output = Command::new(folder.join("postgres")).arg("--version").process_group(0).output().ok()?;
         let major = major_version(&String::from_utf8_lossy(&output.stdout))?;
         Some(Self { folder: folder.to_owned(), major })
     }
@@ -69,7 +70,7 @@ fn candidates() -> Vec<PathBuf> {
             add(real.to_owned());
         }
     }
-    if let Ok(output) = Command::new("pg_config").arg("--bindir").output() {
+    if let Ok(output) = Command::new("pg_config").arg("--bindir").process_group(0).output() {
         add(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
     }
     let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir(VERSION_FOLDERS)

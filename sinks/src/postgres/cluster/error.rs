@@ -47,6 +47,22 @@ pub enum ClusterError {
         /// The folder that bars the way.
         folder: PathBuf,
     },
+    /// The folder is somebody else's.
+    #[error("{what} {path}: {source}; run starmill as the user whose it is, or choose another folder", path = path.display())]
+    DataDirForbidden {
+        /// What was being done.
+        what: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A path that Postgres cannot be told.
+    #[error("the data folder {folder:?} has a control character in its name, which Postgres cannot take; choose another folder")]
+    DataDirName {
+        /// The data folder.
+        folder: PathBuf,
+    },
     /// Started by root, and there is no user to run the server as.
     #[error(
         "starmill runs as root, Postgres refuses to, and there is no user `postgres`; run starmill as another user, or `useradd --system postgres`"
@@ -103,6 +119,8 @@ impl ClusterError {
             Self::DataDirBusy { .. } => "data-dir-busy",
             Self::ClusterInUse { .. } => "cluster-in-use",
             Self::DataDirUnreachable { .. } => "data-dir-unreachable",
+            Self::DataDirForbidden { .. } => "data-dir-forbidden",
+            Self::DataDirName { .. } => "data-dir-name",
             Self::NoPostgresUser => "no-postgres-user",
             Self::NotACluster { .. } => "not-a-cluster",
             Self::InitFailed { .. } => "initdb-failed",
@@ -126,6 +144,10 @@ pub(super) trait Doing<T> {
 
 impl<T> Doing<T> for std::io::Result<T> {
     fn doing(self, what: &'static str, path: &std::path::Path) -> Result<T, ClusterError> {
-        self.map_err(|source| ClusterError::Io { what, path: path.to_owned(), source })
+        let path = path.to_owned();
+        self.map_err(|source| match source.kind() {
+            std::io::ErrorKind::PermissionDenied => ClusterError::DataDirForbidden { what, path, source },
+            _ => ClusterError::Io { what, path, source },
+        })
     }
 }

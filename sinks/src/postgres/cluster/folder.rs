@@ -34,8 +34,12 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder if it is missing.
+    /// Makes the folder if it is missing. Postgres keeps the path as one line of a file, so it must be one.
     pub(super) fn open(root: &Path) -> Result<Self, ClusterError> {
+        let absolute = std::path::absolute(root).doing("finding", root)?;
+        if absolute.as_os_str().as_bytes().iter().any(u8::is_ascii_control) {
+            return Err(ClusterError::DataDirName { folder: absolute });
+        }
         std::fs::create_dir_all(root).doing("making", root)?;
         Ok(Self { root: root.canonicalize().doing("finding", root)? })
     }

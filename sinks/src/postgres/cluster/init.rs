@@ -80,8 +80,8 @@ fn settings(socket_folder: &Path, memory_bytes: u64) -> String {
     // An eighth of memory: the pages that indexes touch, while the system caches the rest and starmill has room.
     let shared_mib = (memory_bytes / 8 / MEBIBYTE).clamp(64, 2048);
     let maintenance_mib = (memory_bytes / 32 / MEBIBYTE).clamp(32, 512);
-    // A list of folders in double quotes, in a setting in single quotes.
-    let socket = socket_folder.display().to_string().replace('"', "\"\"").replace('\'', "''");
+    // A list of folders in double quotes, in a setting in single quotes, in which a backslash begins an escape.
+    let socket = socket_folder.display().to_string().replace('"', "\"\"").replace('\\', "\\\\").replace('\'', "''");
     format!(
         "# Written by starmill at each start; use ALTER SYSTEM for settings of your own.\n\
          listen_addresses = ''\n\
@@ -138,9 +138,9 @@ mod tests {
 
     #[test]
     fn settings_follow_memory_and_quote_the_socket() {
-        let text = settings(Path::new("/it's \"here\""), 8 << 30);
+        let text = settings(Path::new("/it's \"here\"\\"), 8 << 30);
         assert!(text.contains("shared_buffers = 1024MB\n"), "{text}");
-        assert!(text.contains("unix_socket_directories = '\"/it''s \"\"here\"\"\"'\n"), "{text}");
+        assert!(text.contains("unix_socket_directories = '\"/it''s \"\"here\"\"\\\\\"'\n"), "{text}");
         assert!(settings(Path::new("/s"), 0).contains("shared_buffers = 64MB\n"));
     }
 

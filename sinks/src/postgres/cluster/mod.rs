@@ -18,6 +18,7 @@ use std::process::{Child, Command};
 pub use error::ClusterError;
 
 use binaries::Binaries;
+use error::Doing as _;
 use folder::Folder;
 use owner::Owner;
 
@@ -71,8 +72,12 @@ impl PrivateCluster {
     }
 
     /// Whether the folder has a cluster at all.
-    pub fn exists(data_dir: &Path) -> bool {
-        data_dir.join("postgres").join("PG_VERSION").exists()
+    ///
+    /// # Errors
+    /// `data-dir-forbidden` where another user's folder does not let us see; `io`.
+    pub fn exists(data_dir: &Path) -> Result<bool, ClusterError> {
+        let version = data_dir.join("postgres").join("PG_VERSION");
+        version.try_exists().doing("looking at", &version)
     }
 
     /// Stops a server that nobody uses, such as one whose starmill was killed. Returns whether one was running.
@@ -80,7 +85,7 @@ impl PrivateCluster {
     /// # Errors
     /// `cluster-in-use` while another starmill uses it; `postgres-stop`.
     pub fn shut_down(data_dir: &Path) -> Result<bool, ClusterError> {
-        if !Self::exists(data_dir) {
+        if !Self::exists(data_dir)? {
             return Ok(false);
         }
         let folder = Folder::open(data_dir)?;

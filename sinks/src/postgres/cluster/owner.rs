@@ -39,10 +39,11 @@ impl Owner {
         self.uid
     }
 
-    /// A command that runs as this user, from a folder that everybody can enter, without our environment's Postgres settings.
+    /// A command that runs as this user, from a folder that everybody can enter, without our environment's Postgres settings. It has a process group
+    /// of its own: Ctrl-C at the terminal is for starmill, which ends its programs when it is their turn.
     pub(super) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
-        command.current_dir("/").env("LC_ALL", "C");
+        command.current_dir("/").env("LC_ALL", "C").process_group(0);
         for variable in VARIABLES {
             command.env_remove(variable);
         }

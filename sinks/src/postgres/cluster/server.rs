@@ -5,7 +5,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -22,6 +21,8 @@ use crate::postgres::connect;
 
 /// Recovery after a crash can take minutes: WAL of several GB is read again.
 const START_TIMEOUT: Duration = Duration::from_mins(5);
+/// For a server on this machine to greet.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(20);
 /// The log is begun anew at a start when it has grown past this.
 const LOG_BYTES_MAX: u64 = 16 << 20;
@@ -29,7 +30,10 @@ const LOG_BYTES_MAX: u64 = 16 << 20;
 /// Whether a server answers on the cluster's socket.
 pub(super) fn answers(folder: &Folder) -> Result<bool, ClusterError> {
     let socket = folder.socket_folder();
-    ask(&socket, |config| Box::pin(async move { config.connect(NoTls).await.is_ok() }))
+    // A server that takes a connection and says nothing (one that is stopped) does not answer either.
+    let connect =
+        async |config: Config| tokio::time::timeout(ANSWER_TIMEOUT, config.connect(NoTls)).await.is_ok_and(|answer| answer.is_ok());
+    ask(&socket, |config| Box::pin(async move { connect(config).await }))
 }
 
 /// Starts the server unless it runs already, and waits until it answers. Only under the change lock.
@@ -72,8 +76,7 @@ pub(super) fn start(folder: &Folder, binaries: &Binaries, owner: &Owner) -> Resu
         };
         let tail = log_tail(folder, log_from);
         // Children of a killed server take a moment to notice; their shared memory bars the way until then.
-        let leftovers = tail.contains("shared memory block") || tail.contains("is another postmaster");
-        if !leftovers || Instant::now() >= until {
+        if !says_leftovers(&tail) || Instant::now() >= until {
             return Err(ClusterError::StartFailed { reason, log: folder.log(), tail });
         }
         std::thread::sleep(POLL * 10);
@@ -110,12 +113,23 @@ pub(super) fn stop(folder: &Folder, binaries: &Binaries, owner: &Owner, mut chil
     // Asked only of a live server: pg_ctl would wait for one that was killed until its patience ends.
     if postmaster_lives(folder) || answers(folder)? {
         let pg_ctl = binaries.program("pg_ctl");
-        let output = owner
+        let mut stopping = owner
             .command(&pg_ctl)
             .args(["stop", "--mode=fast", "--wait", "--timeout=300", "--silent", "-D"])
             .arg(folder.cluster())
-            .output()
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
             .doing("running", &pg_ctl)?;
+        // A server that is killed now leaves its pid file; pg_ctl waits as long as that process is there, and it is until we ask how it ended.
+        while stopping.try_wait().doing("waiting for", &pg_ctl)?.is_none() {
+            if let Some(child) = &mut child {
+                child.try_wait().doing("waiting for", &binaries.program("postgres"))?;
+            }
+            std::thread::sleep(POLL);
+        }
+        let output = stopping.wait_with_output().doing("waiting for", &pg_ctl)?;
         if !output.status.success() && (postmaster_lives(folder) || answers(folder)?) {
             return Err(ClusterError::StopFailed { output: last_lines(&output.stderr), log: folder.log() });
         }
@@ -129,7 +143,7 @@ pub(super) fn stop(folder: &Folder, binaries: &Binaries, owner: &Owner, mut chil
 /// Runs a question to the server's own database on a runtime of its own.
 fn ask<T>(socket: &Path, question: impl FnOnce(Config) -> std::pin::Pin<Box<dyn Future<Output = T>>>) -> Result<T, ClusterError> {
     let mut config = Config::new();
-    config.host_path(socket).user(ROLE).dbname("postgres").connect_timeout(Duration::from_secs(5));
+    config.host_path(socket).user(ROLE).dbname("postgres").connect_timeout(ANSWER_TIMEOUT);
     Ok(connect::runtime().doing("setting up I/O for", socket)?.block_on(question(config)))
 }
 
@@ -137,17 +151,7 @@ fn spawn(folder: &Folder, binaries: &Binaries, owner: &Owner) -> Result<Child, C
     let log = open_log(folder)?;
     let err = log.try_clone().doing("opening", &folder.log())?;
     let program = binaries.program("postgres");
-    owner
-        .command(&program)
-        .arg("-D")
-        .arg(folder.cluster())
-        .stdin(Stdio::null())
-        .stdout(log)
-        .stderr(err)
-        // Its own group: Ctrl-C at the terminal is for starmill, which then stops the server after its last commit.
-        .process_group(0)
-        .spawn()
-        .doing("running", &program)
+    owner.command(&program).arg("-D").arg(folder.cluster()).stdin(Stdio::null()).stdout(log).stderr(err).spawn().doing("running", &program)
 }
 
 fn open_log(folder: &Folder) -> Result<File, ClusterError> {
@@ -178,6 +182,12 @@ pub(super) fn log_tail(folder: &Folder, from: u64) -> String {
 /// Whether the log says that there is no room.
 pub(super) fn says_disk_full(tail: &str) -> bool {
     tail.contains("No space left on device")
+}
+
+/// Whether the log says that processes of a killed server are still there.
+fn says_leftovers(tail: &str) -> bool {
+    let tail = tail.to_ascii_lowercase();
+    tail.contains("shared memory block") || tail.contains("is another postmaster")
 }
 
 /// Process id in a lock file of Postgres: its first line.
@@ -235,6 +245,16 @@ fn has_children(folder: &Folder) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn knows_what_a_killed_server_leaves() {
+        // As Postgres says it.
+        assert!(says_leftovers(
+            "FATAL:  lock file \"postmaster.pid\" already exists | HINT:  Is another postmaster (PID 7) running in data directory \"/d\"?"
+        ));
+        assert!(says_leftovers("FATAL:  pre-existing shared memory block (key 5, ID 6) is still in use"));
+        assert!(!says_leftovers("FATAL:  data directory \"/d\" has wrong ownership"));
+    }
 
     #[test]
     fn tells_a_server_from_a_process_with_its_number() {
