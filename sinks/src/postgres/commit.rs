@@ -17,7 +17,7 @@ use super::config::{PostgresConfig, Step, StepAction};
 use super::copy::{Encoded, STATE_CHANGES, TABLES};
 use super::error::During as _;
 use super::pieces::Whole;
-use super::session::{Session, load_partitions};
+use super::session::Session;
 use super::state::{Plan, Stage, apply, delete_expired};
 use super::{CopyRows, PostgresError, cover, pending, send, writer};
 use starmill_ledger::Coverage;
@@ -97,7 +97,7 @@ async fn open(
     let mut made = Vec::new();
     if lacking {
         // The other writer may have made them; under the lock there is no third one.
-        session.partitions = load_partitions(&session.client, session.partition_days).await?;
+        session.reload_partitions().await?;
         let partitions = session.partitions.missing(ledgers);
         let making = || format!("making partitions for ledgers {}", span(ledgers));
         session.client.batch_execute(&partitions.sql).await.during(making)?;

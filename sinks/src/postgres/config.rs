@@ -45,6 +45,9 @@ pub struct PostgresConfig {
     pub copy_connections: u16,
     /// Batches of fewer rows are written in one transaction on one connection (measured; docs/performance.md).
     pub ahead_rows_min: u64,
+    /// History is kept for so many days, counted back from the newest ledger of a batch, in whole partitions: those that are wholly older are dropped after
+    /// a commit, and their ledgers no longer covered. `None` keeps everything.
+    pub retention_days: Option<u32>,
     /// How long a commit tries again after faults that may pass by themselves, counted from the first.
     pub retry_max: Duration,
     /// For tests: called at each step of a commit.
@@ -67,6 +70,7 @@ impl PostgresConfig {
             standby: None,
             copy_connections: u16::try_from(processors.min(4)).unwrap_or(4),
             ahead_rows_min: 10_000,
+            retention_days: None,
             retry_max: Duration::from_mins(1),
             steps: None,
         }

@@ -107,7 +107,7 @@ pub(crate) async fn write(client: &Client, around: &Around, ledgers: &[LedgerRow
 }
 
 /// Text cursors of the reference's schema, from the highest range.
-const CURSORS: &str = "INSERT INTO ingest_store (key, value) SELECT c.key, c.value \
+pub(crate) const CURSORS: &str = "INSERT INTO ingest_store (key, value) SELECT c.key, c.value \
      FROM (SELECT l.lo::text AS first, l.hi::text AS last FROM ledger_coverage l ORDER BY l.lo DESC LIMIT 1) top, \
      LATERAL (VALUES ('oldest_ingest_ledger', top.first), ('latest_ingest_ledger', top.last), \
      ('protocol_SEP41_history_cursor', top.last), ('protocol_SEP41_current_state_cursor', top.last)) AS c (key, value) \

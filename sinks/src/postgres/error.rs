@@ -198,7 +198,10 @@ impl PostgresError {
 
     /// Whether the same may succeed a while later without anybody doing anything. A commit has tried for as long as it was told to.
     pub fn is_transient(&self) -> bool {
-        matches!(self.code(), "connection-lost" | "conflict" | "connection-refused" | "too-many-connections" | "interrupted")
+        matches!(
+            self.code(),
+            "connection-lost" | "conflict" | "connection-refused" | "too-many-connections" | "interrupted" | "partition-missing"
+        )
     }
 
     /// SQLSTATE of a refused statement.
@@ -273,6 +276,10 @@ fn judge(error: &tokio_postgres::Error) -> (&'static str, &'static str) {
             "rows-exist",
             "rows of these ledgers are there although ledger_coverage does not say so; remove them, or use an empty database",
         ),
+        // Names no constraint: the other writer has dropped the partition meanwhile.
+        &SqlState::CHECK_VIOLATION if error.as_db_error().is_some_and(|db| db.constraint().is_none()) => {
+            ("partition-missing", "start again: what is old was dropped while it was written")
+        }
         &SqlState::CHECK_VIOLATION | &SqlState::NOT_NULL_VIOLATION => {
             ("row-refused", "a row does not fit its table; please report the ledger")
         }

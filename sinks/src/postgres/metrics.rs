@@ -14,6 +14,7 @@ pub struct PostgresMetrics {
     sort_nanos: AtomicU64,
     sac_balances_dropped: AtomicU64,
     retries: AtomicU64,
+    partitions_dropped: AtomicU64,
 }
 
 impl PostgresMetrics {
@@ -63,6 +64,15 @@ impl PostgresMetrics {
     /// Attempts at a batch after its first.
     pub fn retries(&self) -> u64 {
         self.retries.load(Relaxed)
+    }
+
+    /// Partitions that retention has dropped.
+    pub fn partitions_dropped(&self) -> u64 {
+        self.partitions_dropped.load(Relaxed)
+    }
+
+    pub(crate) fn retained(&self, partitions: usize) {
+        self.partitions_dropped.fetch_add(partitions as u64, Relaxed);
     }
 
     pub(crate) fn retried(&self) {

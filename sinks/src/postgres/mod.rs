@@ -17,6 +17,7 @@ mod metrics;
 mod partitions;
 mod pending;
 mod pieces;
+mod retain;
 mod retry;
 mod schema;
 mod send;
@@ -32,6 +33,7 @@ pub use config::{Step, StepAction, Steps};
 pub use copy::CopyRows;
 pub use error::{PostgresError, StatementError};
 pub use metrics::PostgresMetrics;
+pub use retain::Retained;
 pub use sink::PostgresSink;
 pub use status::{PostgresStatus, RowCounts, TableStatus, status};
 

@@ -72,6 +72,12 @@ pub(crate) async fn open(config: &PostgresConfig, standby: bool) -> Result<(Sess
 }
 
 impl Session {
+    /// Reads anew which partitions there are: another writer may have made or dropped some.
+    pub(crate) async fn reload_partitions(&mut self) -> Result<(), PostgresError> {
+        self.partitions = load_partitions(&self.client, self.partition_days).await?;
+        Ok(())
+    }
+
     /// Learns what another writer has taught the database, which moved the highest covered ledger to `top`, before a batch up to `last` is planned.
     pub(crate) async fn refresh(&mut self, top: u32, last: u32) -> Result<(), PostgresError> {
         if last > top && top != self.top {
@@ -107,7 +113,7 @@ pub(crate) async fn load_coverage(client: &impl GenericClient) -> Result<Coverag
 }
 
 /// Whether the tables are partitioned, and the partitions they have.
-pub(crate) async fn load_partitions(client: &Client, days: i32) -> Result<Partitions, PostgresError> {
+async fn load_partitions(client: &Client, days: i32) -> Result<Partitions, PostgresError> {
     let reading = || "reading the partitions".to_owned();
     let declarative = client
         .query_one("SELECT relkind::text = 'p' FROM pg_class WHERE oid = 'transactions'::regclass", &[])

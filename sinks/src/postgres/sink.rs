@@ -6,7 +6,7 @@
 //! rows sorted, so that it can be committed again.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use starmill_ledger::rows::Rows as _;
 use starmill_ledger::sink::{Batch, Sink};
@@ -17,8 +17,13 @@ use super::copy::{AccountSort, TABLES};
 use super::retry::Retry;
 use super::session::{self, Session};
 use super::state::Plan;
-use super::{CopyRows, PostgresError, PostgresMetrics, commit, connect, cover, partitions};
+use super::{CopyRows, PostgresError, PostgresMetrics, Retained, commit, connect, cover, partitions, retain};
 use starmill_ledger::Coverage;
+
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+/// After retention has failed, this long passes before it is tried again.
+const RETENTION_PAUSE: Duration = Duration::from_secs(30);
 
 /// The one writer of a role.
 #[derive(Debug)]
@@ -30,8 +35,18 @@ pub struct PostgresSink {
     metrics: Arc<PostgresMetrics>,
     sort: AccountSort,
     plan: Plan,
+    retention: Retention,
     /// Drives the connections while a commit waits on them. Dropped last.
     runtime: Runtime,
+}
+
+/// How far retention has come.
+#[derive(Debug, Default)]
+struct Retention {
+    /// Unix seconds before which all is dropped.
+    done_to: Option<i64>,
+    not_before: Option<Instant>,
+    error: Option<PostgresError>,
 }
 
 impl PostgresSink {
@@ -50,6 +65,7 @@ impl PostgresSink {
             metrics: Arc::default(),
             sort: AccountSort::default(),
             plan: Plan::default(),
+            retention: Retention::default(),
             runtime,
         })
     }
@@ -72,6 +88,58 @@ impl PostgresSink {
         Arc::clone(&self.metrics)
     }
 
+    /// Drops the partitions of history that are wholly older than the close time `before` (Unix seconds), and lowers coverage and cursors with them.
+    /// The highest covered ledger stays, as does current state.
+    ///
+    /// # Errors
+    /// `interrupted` where somebody reads the tables for long: try later. `writer-fenced`, and whatever a connection can meet. Nothing is dropped then.
+    pub fn retain(&mut self, before: i64) -> Result<Retained, PostgresError> {
+        if self.session.is_none() {
+            self.reopen()?;
+        }
+        let session = self.session.as_mut().ok_or(PostgresError::Closed)?;
+        let result = self.runtime.block_on(async {
+            let retained = retain::retain(session, &self.config, before).await?;
+            let coverage = session::load_coverage(&session.client).await?;
+            Ok::<_, PostgresError>((retained, coverage))
+        });
+        match result {
+            Ok((retained, coverage)) => {
+                self.coverage = coverage;
+                self.metrics.retained(retained.partitions);
+                Ok(retained)
+            }
+            Err(error) => {
+                self.roll_back(&error);
+                Err(error)
+            }
+        }
+    }
+
+    /// Why retention after the last commits has failed, if it has; it is tried again by itself.
+    pub fn retention_error(&self) -> Option<&PostgresError> {
+        self.retention.error.as_ref()
+    }
+
+    /// After a commit: drops what has become too old, once for each partition that the newest ledger has moved on.
+    fn retain_if_due(&mut self, newest: i64) {
+        let (Some(days), Some(session)) = (self.config.retention_days, &self.session) else { return };
+        let before = newest.saturating_sub(i64::from(days) * DAY);
+        let cutoff = session.partitions.cutoff(before);
+        let due = self.retention.done_to.is_none_or(|done| done < cutoff);
+        if !due || self.retention.not_before.is_some_and(|time| Instant::now() < time) {
+            return;
+        }
+        // The batch is committed: what goes wrong here is no fault of it.
+        match self.retain(before) {
+            Ok(_) => self.retention = Retention { done_to: Some(cutoff), ..Retention::default() },
+            Err(error) => {
+                self.retention.not_before = Instant::now().checked_add(RETENTION_PAUSE);
+                self.retention.error = Some(error);
+            }
+        }
+    }
+
     fn abandon(&mut self) {
         if let Some(session) = self.session.take() {
             self.runtime.block_on(session.abandon());
@@ -84,14 +152,17 @@ impl PostgresSink {
             self.reopen()?;
         }
         let session = self.session.as_mut().ok_or(PostgresError::Closed)?;
-        // Whether the last attempt came to its end is not known when its COMMIT was not answered.
-        if again && self.runtime.block_on(cover::has(&session.client, self.config.role, &batch.ledgers))? {
-            self.metrics.committed(batch.ledgers.len(), batch.rows.rows(), batch.rows.bytes());
-            return Ok(());
+        if again {
+            // Whether the last attempt came to its end is not known when its COMMIT was not answered.
+            if self.runtime.block_on(cover::has(&session.client, self.config.role, &batch.ledgers))? {
+                self.metrics.committed(batch.ledgers.len(), batch.rows.rows(), batch.rows.bytes());
+                return Ok(());
+            }
+            self.runtime.block_on(session.reload_partitions())?;
         }
         let sending = Instant::now();
         let result = self.runtime.block_on(commit::commit(session, &self.config, &batch.ledgers, &mut batch.rows, &mut self.plan));
-        let planned = result.as_ref().map_or_else(|_| std::time::Duration::ZERO, |done| done.planned);
+        let planned = result.as_ref().map_or_else(|_| Duration::ZERO, |done| done.planned);
         self.metrics.waited(sending.elapsed().saturating_sub(planned));
         let done = result?;
         self.metrics.sorted(planned);
@@ -147,7 +218,7 @@ impl Sink for PostgresSink {
         let mut retry = Retry::new(self.config.retry_max);
         let mut first = None;
         loop {
-            let Err(error) = self.attempt(batch, first.is_some()) else { return Ok(()) };
+            let Err(error) = self.attempt(batch, first.is_some()) else { break };
             self.roll_back(&error);
             let Some(delay) = retry.after(&error) else {
                 self.give_up(&error);
@@ -158,5 +229,9 @@ impl Sink for PostgresSink {
             self.metrics.retried();
             self.runtime.block_on(async { tokio::time::sleep(delay).await });
         }
+        if let Some(newest) = batch.ledgers.iter().map(|ledger| ledger.closed_at).max() {
+            self.retain_if_due(newest);
+        }
+        Ok(())
     }
 }
