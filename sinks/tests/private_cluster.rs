@@ -105,7 +105,9 @@ fn takes_over_after_a_kill() {
     let folder = folder();
     let data = folder.path().join("data");
     let cluster = PrivateCluster::start(&data).unwrap();
-    let mut sink = PostgresSink::open(PostgresConfig::new(cluster.url(), NETWORK)).unwrap();
+    let mut config = PostgresConfig::new(cluster.url(), NETWORK);
+    config.retry_max = std::time::Duration::ZERO;
+    let mut sink = PostgresSink::open(config).unwrap();
     sink.commit(&mut batch(1..4)).unwrap();
     // Postgres killed while in use: commits fail, stopping is no error, the next start recovers what was committed.
     let pid = server_pid(&data).unwrap();

@@ -1,58 +1,66 @@
-//! One commit: rows, coverage and cursors of a batch in one transaction.
+//! One commit: rows, current state, coverage and cursors of a batch, visible as committed in one moment.
 //!
-//! Order: the writer's epoch is compared under a row lock, missing partitions are made, assets and contracts are named, each table of history is
-//! copied and its count compared, balances are brought up to date, the ranges of coverage that changed are replaced, the text cursors follow from them, COMMIT. Any fault before COMMIT leaves nothing.
+//! A small batch is one transaction. A large one is three steps: (a) a small transaction records its ledgers in `starmill_pending` and makes the
+//! partitions they need; (b) history is copied over several connections (`ahead`), while the first connection writes current state, not yet committed;
+//! (c) that transaction takes the coverage lock, replaces the ranges that change, writes the text cursors, forgets the pending ledgers, COMMIT. History
+//! that is there before (c) is above what is covered; whoever opens the database after a death deletes it.
+//!
+//! Every transaction compares the writer's epoch and shares a lock on it to its end. Whether a ledger moves current state forward is decided by the
+//! highest ledger that the database covers; (c) looks again under the lock, and the batch is planned anew if another writer has changed that.
 
-use std::fmt::Write as _;
-use std::pin::pin;
+use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use futures_util::SinkExt as _;
+use futures_util::future::try_join;
 use starmill_ledger::rows::LedgerRow;
-use tokio_postgres::{Client, SimpleQueryMessage, Statement};
 
-use super::copy::{Encoded, HEADER, STATE_CHANGES, TABLES, TRAILER};
+use super::config::{PostgresConfig, Step, StepAction};
+use super::copy::{Encoded, STATE_CHANGES, TABLES};
 use super::error::During as _;
+use super::pieces::Whole;
 use super::session::Session;
 use super::state::{Plan, Stage, apply, delete_expired};
-use super::{CopyRows, PostgresError};
+use super::{CopyRows, PostgresError, cover, pending, send, writer};
 use starmill_ledger::Coverage;
 
-/// Bytes given to the driver at once: large enough to cost nothing, small enough to overlap with the server.
-const CHUNK_BYTES: usize = 1 << 20;
+/// What a commit has come to.
+#[derive(Debug)]
+pub(crate) struct Done {
+    /// What is covered now around the ledgers.
+    pub(crate) covered: Coverage,
+    /// Time spent in netting current state.
+    pub(crate) planned: Duration,
+}
 
-/// Writes a batch and returns the names of partitions made for it.
+/// Writes a batch. After an error the transaction is open; `session.pending` says whether history may have been written ahead.
 pub(crate) async fn commit(
-    session: &Session,
+    session: &mut Session,
+    config: &PostgresConfig,
     ledgers: &[LedgerRow],
     rows: &mut CopyRows,
     plan: &mut Plan,
-    (old, new): (&Coverage, &Coverage),
-) -> Result<Vec<String>, PostgresError> {
-    begin(session).await?;
-    let partitions = session.partitions.missing(ledgers);
-    if !partitions.sql.is_empty() {
-        session.client.batch_execute(&partitions.sql).await.during(|| format!("making partitions for ledgers {}", span(ledgers)))?;
+) -> Result<Done, PostgresError> {
+    use starmill_ledger::rows::Rows as _;
+    let ahead = config.copy_connections > 0 && rows.rows() >= config.ahead_rows_min && session.copiers.connect(config).await?;
+    let (top, partitions) = open(session, config, ledgers, ahead).await?;
+    let last = ledgers.last().map_or(0, |ledger| ledger.sequence);
+    session.refresh(top, last).await?;
+    let planning = Instant::now();
+    plan.make(&session.known, &session.network, &rows.state, top, last);
+    let planned = planning.elapsed();
+    let covered = if ahead {
+        write_ahead(session, config, ledgers, rows, plan).await?;
+        finish(session, config, ledgers, plan, top, &pending::forget(config.role)).await?
+    } else {
+        write(session, config, ledgers, rows, plan).await?;
+        finish(session, config, ledgers, plan, top, "").await?
+    };
+    session.pending = false;
+    session.partitions.made(partitions);
+    if last > top {
+        (session.top, session.tokens_top) = (last, last);
     }
-    apply(session, plan, Stage::Named, ledgers).await?;
-    let tables = TABLES.iter().zip(&session.copies);
-    // State changes of SEP-41 tokens come after the rest.
-    let more = tables.clone().skip(STATE_CHANGES).zip([&mut plan.sep41_history]);
-    for ((table, statement), encoded) in tables.zip(&mut rows.tables).chain(more) {
-        if encoded.rows == 0 {
-            continue;
-        }
-        let stored =
-            copy_keeping(&session.client, statement, encoded).await.during(|| format!("COPY {}, ledgers {}", table.name, span(ledgers)))?;
-        if stored != encoded.rows {
-            return Err(PostgresError::RowCount { table: table.name, sent: encoded.rows, stored, ledgers: span(ledgers) });
-        }
-    }
-    apply(session, plan, Stage::Balances, ledgers).await?;
-    delete_expired(session, plan, ledgers).await?;
-    cover(&session.client, old, new).await?;
-    session.client.batch_execute("COMMIT").await.during(|| format!("COMMIT of ledgers {}", span(ledgers)))?;
-    Ok(partitions.names)
+    at(config, Step::Committed)?;
+    Ok(Done { covered, planned })
 }
 
 /// The ledgers of a batch, for messages.
@@ -64,76 +72,121 @@ pub(crate) fn span(ledgers: &[LedgerRow]) -> String {
     }
 }
 
-/// Opens the transaction and makes sure that no other writer has come since.
-async fn begin(session: &Session) -> Result<(), PostgresError> {
-    let checking = || "comparing the writer's epoch".to_owned();
-    let messages = session.client.simple_query("BEGIN; SELECT writer_epoch FROM starmill_network FOR UPDATE").await.during(checking)?;
-    let stored = messages.iter().find_map(|message| match message {
-        SimpleQueryMessage::Row(row) => row.get(0).and_then(|epoch| epoch.parse::<i64>().ok()),
-        _ => None,
-    });
-    match stored {
-        Some(stored) if stored == session.epoch => Ok(()),
-        stored => Err(PostgresError::WriterFenced { stored: stored.unwrap_or(0), ours: session.epoch }),
+/// Tells the tests where a commit is, and does what they want.
+pub(crate) fn at(config: &PostgresConfig, step: Step) -> Result<(), PostgresError> {
+    match config.step(step) {
+        StepAction::GoOn => Ok(()),
+        StepAction::Die => Err(PostgresError::Died { step: format!("{step:?}") }),
+        StepAction::LoseConnection => Err(PostgresError::Closed),
     }
 }
 
-/// Copies a table's rows and puts the buffer back as it was, whatever happened.
-async fn copy_keeping(client: &Client, statement: &Statement, encoded: &mut Encoded) -> Result<u64, tokio_postgres::Error> {
-    let len = encoded.bytes.len();
-    encoded.bytes.extend_from_slice(&TRAILER);
-    // A Vec becomes Bytes and back without being copied, once the driver has let go of its slices.
-    let bytes = Bytes::from(std::mem::take(&mut encoded.bytes));
-    let stored = copy(client, statement, &bytes).await;
-    encoded.bytes = match bytes.try_into_mut() {
-        Ok(unique) => Vec::from(unique),
-        Err(shared) => shared.to_vec(),
-    };
-    encoded.bytes.truncate(len);
-    stored
+/// Opens the transaction of a small batch; of a large one records its ledgers and commits that. Returns the highest covered ledger, and the names of
+/// partitions that the open transaction has made.
+async fn open(
+    session: &mut Session,
+    config: &PostgresConfig,
+    ledgers: &[LedgerRow],
+    ahead: bool,
+) -> Result<(u32, Vec<String>), PostgresError> {
+    // Lost in a crash together with all that was copied after it, or not at all: nobody waits for the disk.
+    let settings = if ahead { "SET LOCAL synchronous_commit TO off; " } else { "" };
+    writer::begin(&session.client, config.role, session.epoch, settings).await?;
+    let lacking = !session.partitions.missing(ledgers).names.is_empty();
+    let around = cover::look(&session.client, config.role, ledgers, ahead || lacking).await?;
+    let mut made = Vec::new();
+    if lacking {
+        // The other writer may have made them; under the lock there is no third one.
+        session.reload_partitions().await?;
+        let partitions = session.partitions.missing(ledgers);
+        let making = || format!("making partitions for ledgers {}", span(ledgers));
+        session.client.batch_execute(&partitions.sql).await.during(making)?;
+        made = partitions.names;
+    }
+    if ahead {
+        pending::record(&session.client, config.role, ledgers).await?;
+        session.pending = true;
+        session.client.batch_execute("COMMIT").await.during(|| format!("announcing ledgers {}", span(ledgers)))?;
+        session.partitions.made(std::mem::take(&mut made));
+        at(config, Step::Pending)?;
+    }
+    Ok((around.top, made))
 }
 
-async fn copy(client: &Client, statement: &Statement, bytes: &Bytes) -> Result<u64, tokio_postgres::Error> {
-    let mut sink = pin!(client.copy_in::<_, Bytes>(statement).await?);
-    sink.feed(Bytes::from_static(HEADER)).await?;
-    for from in (0..bytes.len()).step_by(CHUNK_BYTES) {
-        sink.feed(bytes.slice(from..bytes.len().min(from + CHUNK_BYTES))).await?;
-    }
-    sink.finish().await
-}
-
-/// Replaces the ranges that changed and writes the text cursors.
-async fn cover(client: &Client, old: &Coverage, new: &Coverage) -> Result<(), PostgresError> {
-    let covering = || "writing ledger_coverage".to_owned();
-    let gone: Vec<_> = old.ranges_not_in(new).collect();
-    let mut sql = String::new();
-    // Numbers only; writing to a String cannot fail.
-    for (n, range) in gone.iter().enumerate() {
-        let _ = write!(sql, "{}({},{})", if n == 0 { "DELETE FROM ledger_coverage WHERE (lo, hi) IN (" } else { "," }, range.lo, range.hi);
-    }
-    sql.push_str(if gone.is_empty() { "" } else { ");" });
-    for range in new.ranges_not_in(old) {
-        let _ = write!(sql, "INSERT INTO ledger_coverage (lo, hi) VALUES ({},{});", range.lo, range.hi);
-    }
-    if let Some(top) = new.ranges().last() {
-        let _ = write!(
-            sql,
-            "INSERT INTO ingest_store (key, value) VALUES ('oldest_ingest_ledger', '{}'), ('latest_ingest_ledger', '{hi}'), \
-             ('protocol_SEP41_history_cursor', '{hi}'), ('protocol_SEP41_current_state_cursor', '{hi}') \
-             ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE ingest_store.value <> excluded.value;",
-            top.lo,
-            hi = top.hi
-        );
-    }
-    let messages = client.simple_query(&sql).await.during(covering)?;
-    let found = messages.iter().find_map(|message| match message {
-        SimpleQueryMessage::CommandComplete(rows) => Some(*rows),
-        _ => None,
-    });
-    match found {
-        Some(found) if !gone.is_empty() && found != gone.len() as u64 => {
-            Err(PostgresError::CoverageChanged { expected: gone.len(), found })
+/// All rows of a small batch into the open transaction.
+async fn write(
+    session: &Session,
+    config: &PostgresConfig,
+    ledgers: &[LedgerRow],
+    rows: &mut CopyRows,
+    plan: &mut Plan,
+) -> Result<(), PostgresError> {
+    apply(session, plan, Stage::Named, ledgers).await?;
+    for (table, encoded) in history(rows, plan) {
+        if encoded.rows == 0 {
+            continue;
         }
-        _ => Ok(()),
+        let name = TABLES[table].name;
+        let bytes = send::lend(&mut encoded.bytes);
+        let stored = send::copy(&session.client, &session.copies[table], &bytes).await;
+        encoded.bytes = send::take_back(bytes);
+        let stored = stored.during(|| format!("COPY {name}, ledgers {}", span(ledgers)))?;
+        if stored != encoded.rows {
+            return Err(PostgresError::RowCount { table: name, sent: encoded.rows, stored, ledgers: span(ledgers) });
+        }
     }
+    at(config, Step::HistoryWritten)?;
+    apply(session, plan, Stage::Balances, ledgers).await?;
+    delete_expired(session, plan, ledgers).await?;
+    at(config, Step::StateWritten)
+}
+
+/// History over the copying connections, committed, and current state into a transaction that stays open.
+async fn write_ahead(
+    session: &Session,
+    config: &PostgresConfig,
+    ledgers: &[LedgerRow],
+    rows: &mut CopyRows,
+    plan: &mut Plan,
+) -> Result<(), PostgresError> {
+    let whole = |(table, encoded): (usize, &mut Encoded)| Whole { table, bytes: send::lend(&mut encoded.bytes), rows: encoded.rows };
+    let tables: Vec<Whole> = history(rows, plan).map(whole).collect();
+    let lent = &*plan;
+    let current = async {
+        writer::begin(&session.client, config.role, session.epoch, "").await?;
+        apply(session, lent, Stage::Named, ledgers).await?;
+        apply(session, lent, Stage::Balances, ledgers).await?;
+        delete_expired(session, lent, ledgers).await?;
+        at(config, Step::StateWritten)
+    };
+    let result = try_join(session.copiers.copy(config, session.epoch, &tables, ledgers), current).await;
+    for ((_, encoded), whole) in history(rows, plan).zip(tables) {
+        encoded.bytes = send::take_back(whole.bytes);
+    }
+    result?;
+    at(config, Step::HistoryWritten)
+}
+
+/// The tables of history by their place in [`TABLES`]; state changes of SEP-41 tokens come after the rest.
+fn history<'a>(rows: &'a mut CopyRows, plan: &'a mut Plan) -> impl Iterator<Item = (usize, &'a mut Encoded)> {
+    rows.tables.iter_mut().enumerate().chain([(STATE_CHANGES, &mut plan.sep41_history)])
+}
+
+/// Coverage and COMMIT.
+async fn finish(
+    session: &Session,
+    config: &PostgresConfig,
+    ledgers: &[LedgerRow],
+    plan: &Plan,
+    planned: u32,
+    after: &str,
+) -> Result<Coverage, PostgresError> {
+    let around = cover::look(&session.client, config.role, ledgers, true).await?;
+    if plan.forward > 0 && around.top != planned {
+        return Err(PostgresError::TopMoved { planned, found: around.top });
+    }
+    let covered = cover::write(&session.client, &around, ledgers, after).await?;
+    at(config, Step::Covered)?;
+    session.client.batch_execute("COMMIT").await.during(|| format!("COMMIT of ledgers {}", span(ledgers)))?;
+    Ok(covered)
 }

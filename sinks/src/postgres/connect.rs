@@ -8,26 +8,6 @@ use tokio_postgres::{Client, Config, NoTls};
 use super::PostgresError;
 use super::error::During as _;
 
-/// Where to write and what the database must hold.
-#[derive(Clone, Debug)]
-pub struct PostgresConfig {
-    /// `postgresql://user:password@host:port/database`, or libpq's key=value pairs. No TLS yet: use a tunnel for a server elsewhere.
-    pub url: String,
-    /// Passphrase of the network. Recorded in an empty database, compared in any other.
-    pub network: String,
-    /// Width of a partition in days, for a new database; an existing one keeps its own.
-    pub partition_days: u16,
-    /// How long to wait for a writer that is going away (a killed process leaves its lock until the server notices).
-    pub writer_wait: Duration,
-}
-
-impl PostgresConfig {
-    /// One day per partition, three seconds of patience.
-    pub fn new(url: impl Into<String>, network: impl Into<String>) -> Self {
-        Self { url: url.into(), network: network.into(), partition_days: 1, writer_wait: Duration::from_secs(3) }
-    }
-}
-
 /// Settings of each session: no surprise from a role's or database's defaults.
 const SESSION: &str = "SET client_min_messages TO warning; SET statement_timeout TO 0; SET lock_timeout TO 0; \
      SET idle_in_transaction_session_timeout TO 0; SET timezone TO 'UTC'; SET default_transaction_isolation TO 'read committed'";

@@ -112,6 +112,33 @@ pub enum PostgresError {
         /// Ranges found.
         found: u64,
     },
+    /// Another writer has committed between the plan of a batch and its end.
+    #[error("the highest covered ledger went from {planned} to {found} while a batch was written; nothing was written; start again")]
+    TopMoved {
+        /// The highest covered ledger when the batch was planned.
+        planned: u32,
+        /// What it is now.
+        found: u32,
+    },
+    /// A ledger of the batch is covered.
+    #[error("ledger {sequence} is covered already; nothing was written; leave out what is covered")]
+    LedgerCovered {
+        /// Ledger sequence.
+        sequence: u32,
+    },
+    /// The other writer is at a ledger of the batch.
+    #[error("ledger {sequence} is being written by the other writer, tip or backfill; nothing was written; give each ledgers of its own")]
+    LedgerPending {
+        /// Ledger sequence.
+        sequence: u32,
+    },
+    /// A test has ended the writer here.
+    #[doc(hidden)]
+    #[error("ended by a test at {step}")]
+    Died {
+        /// Where.
+        step: String,
+    },
     /// The connection was lost earlier.
     #[error("the connection to Postgres was lost; reopen the sink before the next commit")]
     Closed,
@@ -159,16 +186,28 @@ impl PostgresError {
             Self::WriterFenced { .. } => "writer-fenced",
             Self::LedgerOutOfRange { .. } => "ledger-out-of-range",
             Self::RowCount { .. } => "row-count",
-            Self::CoverageChanged { .. } => "coverage-changed",
+            Self::CoverageChanged { .. } | Self::TopMoved { .. } => "coverage-changed",
+            Self::LedgerCovered { .. } => "ledger-covered-already",
+            Self::LedgerPending { .. } => "ledger-pending",
+            Self::Died { .. } => "ended-by-test",
             Self::Closed => "connection-lost",
             Self::Io(_) => "io",
             Self::Statement(error) => error.code,
         }
     }
 
-    /// Whether the same commit may succeed after [`super::PostgresSink::reopen`], without anybody doing anything.
+    /// Whether the same may succeed a while later without anybody doing anything. A commit has tried for as long as it was told to.
     pub fn is_transient(&self) -> bool {
-        matches!(self.code(), "connection-lost" | "conflict" | "connection-refused" | "connection-timeout" | "too-many-connections")
+        matches!(
+            self.code(),
+            "connection-lost"
+                | "conflict"
+                | "connection-refused"
+                | "connection-timeout"
+                | "too-many-connections"
+                | "interrupted"
+                | "partition-missing"
+        )
     }
 
     /// SQLSTATE of a refused statement.
@@ -249,6 +288,10 @@ fn judge(error: &tokio_postgres::Error) -> (&'static str, &'static str) {
             "rows-exist",
             "rows of these ledgers are there although ledger_coverage does not say so; remove them, or use an empty database",
         ),
+        // Names no constraint: the other writer has dropped the partition meanwhile.
+        &SqlState::CHECK_VIOLATION if error.as_db_error().is_some_and(|db| db.constraint().is_none()) => {
+            ("partition-missing", "start again: what is old was dropped while it was written")
+        }
         &SqlState::CHECK_VIOLATION | &SqlState::NOT_NULL_VIOLATION => {
             ("row-refused", "a row does not fit its table; please report the ledger")
         }

@@ -13,6 +13,8 @@ pub struct PostgresMetrics {
     postgres_nanos: AtomicU64,
     sort_nanos: AtomicU64,
     sac_balances_dropped: AtomicU64,
+    retries: AtomicU64,
+    partitions_dropped: AtomicU64,
 }
 
 impl PostgresMetrics {
@@ -57,6 +59,24 @@ impl PostgresMetrics {
         self.ledgers.fetch_add(ledgers as u64, Relaxed);
         self.rows.fetch_add(rows, Relaxed);
         self.bytes_sent.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// Attempts at a batch after its first.
+    pub fn retries(&self) -> u64 {
+        self.retries.load(Relaxed)
+    }
+
+    /// Partitions that retention has dropped.
+    pub fn partitions_dropped(&self) -> u64 {
+        self.partitions_dropped.load(Relaxed)
+    }
+
+    pub(crate) fn retained(&self, partitions: usize) {
+        self.partitions_dropped.fetch_add(partitions as u64, Relaxed);
+    }
+
+    pub(crate) fn retried(&self) {
+        self.retries.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn dropped(&self, sac_balances: u64) {

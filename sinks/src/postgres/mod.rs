@@ -1,25 +1,39 @@
 //! Rows into Postgres: encoder, schema, commit, status, and a private cluster for those who have none.
 //!
-//! Promises: one commit is one transaction that holds the rows, the current state, the coverage and the cursors of its ledgers; current state
-//! only moves forward; one writer per database; a database of another network or of a newer starmill is refused. Plain `PostgreSQL` 13 and later; hypertables where `TimescaleDB` is installed.
+//! Promises: what `ledger_coverage` covers is whole: history, current state and cursors of its ledgers became visible as committed in one transaction;
+//! history above it is there for moments only (a large batch is copied ahead of its commit), and none is left when a writer opens. Current state only
+//! moves forward. One writer per role, tip and backfill, side by side. A database of another network or of a newer starmill is refused. Plain
+//! `PostgreSQL` 13 and later; hypertables where `TimescaleDB` is installed.
 
+mod ahead;
 pub mod cluster;
 mod commit;
+mod config;
 mod connect;
 mod copy;
+mod cover;
 mod error;
 mod metrics;
 mod partitions;
+mod pending;
+mod pieces;
+mod retain;
+mod retry;
 mod schema;
+mod send;
 mod session;
 mod sink;
 mod state;
 mod status;
+mod writer;
 
-pub use connect::PostgresConfig;
+pub use config::{PostgresConfig, Standby, WriterRole};
+#[doc(hidden)]
+pub use config::{Step, StepAction, Steps};
 pub use copy::CopyRows;
 pub use error::{PostgresError, StatementError};
 pub use metrics::PostgresMetrics;
+pub use retain::Retained;
 pub use sink::PostgresSink;
 pub use status::{PostgresStatus, RowCounts, TableStatus, status};
 

@@ -69,6 +69,30 @@ impl Partitions {
         self.existing.extend(names);
     }
 
+    /// Whether the tables are partitioned by us.
+    pub(crate) fn declarative(&self) -> bool {
+        self.declarative
+    }
+
+    /// The begin of the partition that a time falls into (both Unix seconds): what closed before it is in partitions that are wholly older.
+    pub(crate) fn cutoff(&self, before: i64) -> i64 {
+        self.start_day(before.clamp(FIRST_SECOND, LAST_SECOND)) * DAY_SECONDS
+    }
+
+    /// The partitions that begin before a cutoff.
+    pub(crate) fn older(&self, cutoff: i64) -> Vec<String> {
+        // Names of one table sort as their days do.
+        let first_kept = date(cutoff.div_euclid(DAY_SECONDS), "");
+        let day =
+            |name: &&String| name.rsplit_once("_p").is_some_and(|(_, day)| day.len() == first_kept.len() && day < first_kept.as_str());
+        self.existing.iter().filter(day).cloned().collect()
+    }
+
+    /// Forgets what has been dropped.
+    pub(crate) fn dropped(&mut self, names: &[String]) {
+        self.existing.retain(|name| !names.contains(name));
+    }
+
     /// First day of the partition that a time falls into, in days since 1970.
     fn start_day(&self, closed_at: i64) -> i64 {
         closed_at.div_euclid(DAY_SECONDS).div_euclid(self.days) * self.days
@@ -141,6 +165,20 @@ mod tests {
         partitions.made(new.names);
         assert!(partitions.missing(&[ledger(3)]).names.is_empty());
         assert!(Partitions::new(1, false, BTreeSet::new()).missing(&[ledger(0)]).sql.is_empty());
+    }
+
+    #[test]
+    fn tells_what_is_wholly_older() {
+        let mut partitions = Partitions::new(7, true, BTreeSet::new());
+        partitions.made(partitions.missing(&[ledger(-1), ledger(0), ledger(7 * DAY_SECONDS)]).names);
+        let older = |before: i64| partitions.older(partitions.cutoff(before)).len() / HISTORY_TABLES.len();
+        assert_eq!([i64::MIN, -1, 0, 7 * DAY_SECONDS - 1, 7 * DAY_SECONDS, i64::MAX].map(older), [0, 0, 1, 1, 2, 3]);
+        let old = partitions.older(0);
+        partitions.dropped(&old);
+        assert!(partitions.older(0).is_empty());
+        let mut again = partitions.missing(&[ledger(-1)]).names;
+        again.sort_unstable();
+        assert_eq!(again, old);
     }
 
     #[test]

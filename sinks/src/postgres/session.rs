@@ -1,28 +1,27 @@
-//! A writer's session: connected, alone, on a checked schema, with its COPY statements prepared.
+//! A writer's session: connected, alone in its role, on a checked schema, with its statements prepared.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::Duration;
 
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::{Client, GenericClient, NoTls, Statement};
 
-use super::connect::{self, PostgresConfig};
-use super::copy::TABLES;
+use super::ahead::{self, Copiers};
+use super::config::PostgresConfig;
 use super::error::During as _;
 use super::partitions::Partitions;
 use super::state::{self, Known, StateStatements};
-use super::{HISTORY_TABLES, PostgresError, schema};
+use super::{HISTORY_TABLES, PostgresError, schema, writer};
 use starmill_ledger::Network;
 use starmill_ledger::coverage::{Coverage, LedgerRange};
 
-/// Key of the lock that a writer holds as long as its session lives; one per schema.
-const WRITER_LOCK: &str = "hashtextextended('starmill writer of ' || current_schema(), 0)";
-const OLDEST_SERVER: i32 = 130_000;
+/// How long a statement that nobody waits for any more is asked to stop.
+const CANCEL_WAIT: Duration = Duration::from_secs(1);
 
 /// What a writer needs for its commits.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) client: Client,
-    /// In the order of [`TABLES`].
+    /// In the order of [`super::copy::TABLES`].
     pub(crate) copies: Vec<Statement>,
     /// Of the tables of current state, in the order in which they are written.
     pub(crate) state: Vec<StateStatements>,
@@ -30,86 +29,78 @@ pub(crate) struct Session {
     /// What the database says about contracts.
     pub(crate) known: Known,
     pub(crate) partitions: Partitions,
-    /// This writer's number; a commit compares it with the database's.
+    pub(crate) partition_days: i32,
+    /// This writer's number; each transaction compares it with the database's.
     pub(crate) epoch: i64,
+    /// The highest covered ledger when `known` was complete.
+    pub(crate) top: u32,
+    /// The same of the SEP-41 tokens in it, which is all that ledgers below the top ask for.
+    pub(crate) tokens_top: u32,
+    /// Connections for copying ahead.
+    pub(crate) copiers: Copiers,
+    /// Whether history may have been written ahead of a commit that has not happened.
+    pub(crate) pending: bool,
 }
 
-/// Opens the database for writing and says what it covers.
-pub(crate) async fn open(config: &PostgresConfig) -> Result<(Session, Coverage), PostgresError> {
-    let mut client = connect::connect(&connect::parse(&config.url)?).await?;
-    check_server(&client).await?;
-    become_writer(&client, config).await?;
+/// Opens the database for writing and says what it covers. Nothing of what an earlier writer of the role had not committed is left.
+pub(crate) async fn open(config: &PostgresConfig, standby: bool) -> Result<(Session, Coverage), PostgresError> {
+    let mut client = writer::become_writer(config, standby).await?;
     let stored = schema::migrate(&mut client, &config.network, config.partition_days).await?;
-    let epoch = client
-        .query_one("UPDATE starmill_network SET writer_epoch = writer_epoch + 1 RETURNING writer_epoch", &[])
-        .await
-        .and_then(|row| row.try_get(0))
-        .during(|| "taking the writer's epoch".to_owned())?;
+    let epoch = writer::take_over(&mut client, config.role).await?;
     let coverage = load_coverage(&client).await?;
     let partitions = load_partitions(&client, stored.partition_days).await?;
-    let mut copies = Vec::with_capacity(TABLES.len());
-    for table in TABLES {
-        copies.push(client.prepare(table.copy).await.during(|| format!("preparing COPY {}", table.name))?);
-    }
+    let copies = ahead::prepare(&client).await?;
     let network = Network::new(config.network.as_str());
     let known = Known::load(&client, &network).await?;
     let state = state::prepare(&client).await?;
-    Ok((Session { client, copies, state, network, known, partitions, epoch }, coverage))
+    let top = coverage.ranges().last().map_or(0, |range| range.hi);
+    let session = Session {
+        client,
+        copies,
+        state,
+        network,
+        known,
+        partitions,
+        partition_days: stored.partition_days,
+        epoch,
+        top,
+        tokens_top: top,
+        copiers: Copiers::default(),
+        pending: false,
+    };
+    Ok((session, coverage))
 }
 
-async fn check_server(client: &Client) -> Result<(), PostgresError> {
-    let asking = || "asking for the server's version".to_owned();
-    let row = client
-        .query_one("SELECT current_setting('server_version_num')::int4, current_setting('server_version')", &[])
-        .await
-        .during(asking)?;
-    if row.try_get::<_, i32>(0).during(asking)? < OLDEST_SERVER {
-        return Err(PostgresError::ServerTooOld { version: row.try_get(1).during(asking)? });
+impl Session {
+    /// Reads anew which partitions there are: another writer may have made or dropped some.
+    pub(crate) async fn reload_partitions(&mut self) -> Result<(), PostgresError> {
+        self.partitions = load_partitions(&self.client, self.partition_days).await?;
+        Ok(())
     }
-    Ok(())
-}
 
-/// Takes the writer's lock, which the server gives back when the session ends.
-async fn become_writer(client: &Client, config: &PostgresConfig) -> Result<(), PostgresError> {
-    let taking = || "taking the writer's lock".to_owned();
-    let until = Instant::now() + config.writer_wait;
-    loop {
-        let row = client.query_one(&format!("SELECT pg_try_advisory_lock({WRITER_LOCK})"), &[]).await.during(taking)?;
-        if row.try_get::<_, bool>(0).during(taking)? {
-            return Ok(());
+    /// Learns what another writer has taught the database, which moved the highest covered ledger to `top`, before a batch up to `last` is planned.
+    pub(crate) async fn refresh(&mut self, top: u32, last: u32) -> Result<(), PostgresError> {
+        if last > top && top != self.top {
+            self.known = Known::load(&self.client, &self.network).await?;
+            (self.top, self.tokens_top) = (top, top);
+        } else if top != self.tokens_top {
+            self.known.load_sep41(&self.client).await?;
+            self.tokens_top = top;
         }
-        if Instant::now() >= until {
-            return Err(PostgresError::WriterBusy { holder: lock_holder(client).await? });
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        Ok(())
     }
-}
 
-/// Who holds the writer's lock, for the message.
-async fn lock_holder(client: &Client) -> Result<String, PostgresError> {
-    let asking = || "asking who holds the writer's lock".to_owned();
-    let Some(pid) = writer_pid(client).await? else { return Ok("which is just going away".to_owned()) };
-    let sql = "SELECT format('server process %s of user %s, since %s', pid, usename, to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS TZ')) \
-               FROM pg_stat_activity WHERE pid = $1";
-    let row = client.query_opt(sql, &[&pid]).await.during(asking)?;
-    row.map_or_else(|| Ok(format!("server process {pid}")), |row| row.try_get(0).during(asking))
-}
-
-/// The server process that holds the writer's lock.
-pub(crate) async fn writer_pid(client: &Client) -> Result<Option<i32>, PostgresError> {
-    let asking = || "asking who holds the writer's lock".to_owned();
-    let sql = format!(
-        "SELECT l.pid FROM pg_locks l, (SELECT {WRITER_LOCK} AS key) k \
-         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
-         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-         AND l.classid::int8 = (k.key >> 32) & 4294967295 AND l.objid::int8 = k.key & 4294967295"
-    );
-    let row = client.query_opt(&sql, &[]).await.during(asking)?;
-    row.map(|row| row.try_get(0).during(asking)).transpose()
+    /// Ends a session at whatever place it is: its lock is free once the server has noticed.
+    pub(crate) async fn abandon(self) {
+        if !self.client.is_closed() {
+            // A statement may run on for long, or wait for somebody; that it cannot be stopped shows when the next session opens.
+            let _ = tokio::time::timeout(CANCEL_WAIT, self.client.cancel_token().cancel_query(NoTls)).await;
+        }
+    }
 }
 
 /// The ranges of `ledger_coverage`.
-pub(crate) async fn load_coverage(client: &Client) -> Result<Coverage, PostgresError> {
+pub(crate) async fn load_coverage(client: &impl GenericClient) -> Result<Coverage, PostgresError> {
     let reading = || "reading ledger_coverage".to_owned();
     let rows = client.query("SELECT lo, hi FROM ledger_coverage ORDER BY lo", &[]).await.during(reading)?;
     let sequence = |number: i64| {

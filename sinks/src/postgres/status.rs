@@ -3,7 +3,7 @@
 use tokio_postgres::Client;
 
 use super::error::During as _;
-use super::{HISTORY_TABLES, PostgresError, connect, schema, session};
+use super::{HISTORY_TABLES, PostgresError, WriterRole, connect, schema, session, writer};
 use starmill_ledger::Coverage;
 
 /// The tables of current state and protocols, after those of history.
@@ -55,8 +55,10 @@ pub struct PostgresStatus {
     pub partition_days: i32,
     /// Ledgers whose rows are durable.
     pub coverage: Coverage,
-    /// Server process of the writer at work, if there is one.
+    /// Server process of the tip's writer at work, if there is one.
     pub writer_pid: Option<i32>,
+    /// Server process of the backfill's writer at work, if there is one.
+    pub backfill_pid: Option<i32>,
     /// Bytes of the whole database on disk.
     pub database_bytes: i64,
     /// The tables, history first.
@@ -85,7 +87,8 @@ pub fn status(url: &str, counts: RowCounts) -> Result<PostgresStatus, PostgresEr
             network: network.passphrase,
             partition_days: network.partition_days,
             coverage,
-            writer_pid: session::writer_pid(&client).await?,
+            writer_pid: writer::writer_pid(&client, WriterRole::Tip).await?,
+            backfill_pid: writer::writer_pid(&client, WriterRole::Backfill).await?,
             database_bytes: row.try_get(1).during(asking)?,
             tables,
         })

@@ -57,13 +57,19 @@ impl Known {
             Ok(())
         })
         .await?;
+        known.load_sep41(client).await?;
+        Ok(known)
+    }
+
+    /// Reads the SEP-41 tokens anew.
+    pub(crate) async fn load_sep41(&mut self, client: &Client) -> Result<(), PostgresError> {
         let contracts = "SELECT contract_id FROM protocol_contracts WHERE wasm_hash IN (SELECT wasm_hash FROM protocol_wasms WHERE protocol_id = 'SEP41')";
+        self.sep41.clear();
         for_each(client, contracts, |row| {
-            known.sep41.extend(row.try_get::<_, &[u8]>(0)?.try_into().ok().map(|id| (AddressBytes::contract(id), true)));
+            self.sep41.extend(row.try_get::<_, &[u8]>(0)?.try_into().ok().map(|id| (AddressBytes::contract(id), true)));
             Ok(())
         })
-        .await?;
-        Ok(known)
+        .await
     }
 
     /// Adds what a committed batch has taught.
