@@ -97,7 +97,7 @@ impl<P: Process, R: Rows, S> Batcher<'_, P, R, S> {
             }
             match self.next(&mut held) {
                 Next::Frame(frame) => end = self.gather(frame, &mut group),
-                Next::End => end = Some(self.ended()),
+                Next::End => end = Some(Ok(self.ended())),
                 Next::SinkGone => return Ok(Outcome::Stopped),
                 Next::Wait | Next::Taken => {}
             }
@@ -146,8 +146,8 @@ impl<P: Process, R: Rows, S> Batcher<'_, P, R, S> {
         self.batches.send(std::mem::replace(held, self.new_batch())).map_err(|_| ())
     }
 
-    fn ended<K>(&self) -> Result<Outcome, RunError<S, K>> {
-        Ok(if self.progress.stop.load(Relaxed) { Outcome::Stopped } else { Outcome::Complete })
+    fn ended(&self) -> Outcome {
+        if self.progress.stop.load(Relaxed) { Outcome::Stopped } else { Outcome::Complete }
     }
 
     /// Takes a frame and those behind it that are there already, up to the group's bounds. Returns the end of the source, if it is there.
@@ -173,7 +173,7 @@ impl<P: Process, R: Rows, S> Batcher<'_, P, R, S> {
             match self.frames.try_recv() {
                 Ok(frame) => next = frame,
                 Err(TryRecvError::Empty) => return None,
-                Err(TryRecvError::Disconnected) => return Some(self.ended()),
+                Err(TryRecvError::Disconnected) => return Some(Ok(self.ended())),
             }
         }
     }
