@@ -5,6 +5,8 @@ use std::fmt;
 use starmill_xdr::XdrError;
 use thiserror::Error;
 
+use crate::verify::ChainFault;
+
 /// A fault and its place. One line, with a stable [`LedgerError::code`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {fault}", Place(self))]
@@ -56,6 +58,9 @@ pub enum Fault {
     /// Fee arithmetic that would go below zero or over 64 bits (differences from the reference: docs/rows.md).
     #[error("fee arithmetic of the transaction does not fit: {0}")]
     Fee(&'static str),
+    /// A hash is not that of what it names. Behind a pointer, since two hashes would make every result on the way larger.
+    #[error("{0}")]
+    Chain(Box<ChainFault>),
 }
 
 impl Fault {
@@ -69,6 +74,7 @@ impl Fault {
             Self::Inconsistent(_) => "inconsistent-meta",
             Self::OutOfRange { .. } => "out-of-range",
             Self::Fee(_) => "fee-arithmetic",
+            Self::Chain(fault) => fault.code(),
         }
     }
 
@@ -110,7 +116,7 @@ impl fmt::Display for Place<'_> {
 }
 
 /// A hash in lower-case hex.
-struct Hex<'h>(&'h [u8; 32]);
+pub(crate) struct Hex<'h>(pub(crate) &'h [u8; 32]);
 
 impl fmt::Display for Hex<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,6 +3,7 @@
 use starmill_xdr::{Cursor, Hash, LedgerCloseMetaExt, StellarValueExt, Stop, Xdr, XdrError};
 
 use crate::error::{Fault, LedgerError};
+use crate::skim::{Span, offset};
 use crate::toid;
 
 /// Latest close time that a Postgres timestamp can hold, Unix seconds (year 294276).
@@ -29,14 +30,26 @@ pub struct LedgerHead {
     pub previous_hash: [u8; 32],
 }
 
+/// Where the header is in its frame, and the hashes in it that name other parts of the frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeaderSpans {
+    /// `LedgerHeader`: what the ledger's hash is the hash of.
+    pub header: Span,
+    /// Its `scpValue.txSetHash`.
+    pub transaction_set_hash: Span,
+    /// Its `txSetResultHash`.
+    pub result_hash: Span,
+}
+
 /// Reads the head of a frame; looks at nothing behind the header.
 pub fn peek(frame: &[u8]) -> Result<LedgerHead, LedgerError> {
     let mut cursor = Cursor::new(frame);
-    read(&mut cursor).map_err(|Stop| Fault::Xdr(cursor.error()).in_ledger(0))?.check()
+    let (head, _) = read(&mut cursor).map_err(|Stop| Fault::Xdr(cursor.error()).in_ledger(0))?;
+    head.check()
 }
 
 /// Reads arm, extension and header and leaves the cursor behind the ledger header entry.
-pub(crate) fn read(c: &mut Cursor<'_>) -> Result<LedgerHead, Stop> {
+pub(crate) fn read(c: &mut Cursor<'_>) -> Result<(LedgerHead, HeaderSpans), Stop> {
     let arm = c.take::<4>()?;
     let close_meta_version = match i32::from_be_bytes(*arm) {
         0 => 0,
@@ -48,21 +61,24 @@ pub(crate) fn read(c: &mut Cursor<'_>) -> Result<LedgerHead, Stop> {
         LedgerCloseMetaExt::skip(c)?;
     }
     let hash: Hash<'_> = c.take()?;
+    let header_start = offset(c);
     let protocol = c.u32()?;
     let previous_hash: Hash<'_> = c.take()?;
-    c.take::<32>()?; // transaction set hash
+    let transaction_set_hash = hash_span(c)?;
     let closed_at = u64::from_be_bytes(*c.take()?);
     c.skip_list(6, 4, |c| c.opaque(128).map(|_| ()))?; // upgrades
     StellarValueExt::skip(c)?;
-    c.take::<64>()?; // hashes of result set and bucket list
+    let result_hash = hash_span(c)?;
+    c.take::<32>()?; // bucket list hash
     let sequence = c.u32()?;
     c.take::<28>()?; // total coins, fee pool, inflation sequence, id pool
     let base_fee = c.u32()?;
     let base_reserve = c.u32()?;
     c.take::<132>()?; // largest transaction set, skip list
     starmill_xdr::LedgerHeaderExt::skip(c)?;
+    let header = Span { start: header_start, end: offset(c) };
     starmill_xdr::LedgerHeaderHistoryEntryExt::skip(c)?;
-    Ok(LedgerHead {
+    let head = LedgerHead {
         close_meta_version,
         sequence,
         protocol,
@@ -72,7 +88,14 @@ pub(crate) fn read(c: &mut Cursor<'_>) -> Result<LedgerHead, Stop> {
         base_fee,
         hash: *hash,
         previous_hash: *previous_hash,
-    })
+    };
+    Ok((head, HeaderSpans { header, transaction_set_hash, result_hash }))
+}
+
+fn hash_span(c: &mut Cursor<'_>) -> Result<Span, Stop> {
+    let start = offset(c);
+    c.take::<32>()?;
+    Ok(Span { start, end: offset(c) })
 }
 
 impl LedgerHead {

@@ -20,6 +20,7 @@ pub mod skim;
 pub mod strkey;
 pub mod toid;
 pub mod transaction;
+pub mod verify;
 
 pub use address::AddressBytes;
 pub use changes::Change;
@@ -31,3 +32,4 @@ pub use network::Network;
 pub use operation::OperationView;
 pub use skim::Skim;
 pub use transaction::{PairedLedger, Transaction};
+pub use verify::{ChainCheck, Verify};

@@ -10,14 +10,14 @@ use starmill_xdr::{
 };
 
 use crate::error::{Fault, LedgerError};
-use crate::head::{self, LedgerHead};
+use crate::head::{self, HeaderSpans, LedgerHead};
 use crate::toid;
 
 /// A part of a frame, in bytes from its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    start: u32,
-    end: u32,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
 }
 
 impl Span {
@@ -66,6 +66,10 @@ pub struct TransactionSpan {
 #[derive(Debug, Default)]
 pub struct Skim {
     head: Option<LedgerHead>,
+    /// The header and the hashes in it.
+    pub header: HeaderSpans,
+    /// The transaction set: `TransactionSet` in close meta V0, else `GeneralizedTransactionSet`.
+    pub transaction_set: Span,
     /// The envelopes, in the order of the transaction set.
     pub envelopes: Vec<EnvelopeSpan>,
     /// The transactions, in apply order.
@@ -85,6 +89,7 @@ impl Skim {
     /// Skims `frame`, which must be exactly one `LedgerCloseMeta`, over what was there before.
     pub fn read(&mut self, frame: &[u8]) -> Result<LedgerHead, LedgerError> {
         self.head = None;
+        (self.header, self.transaction_set) = Default::default();
         self.envelopes.clear();
         self.transactions.clear();
         if frame.len() > FRAME_BYTES_MAX {
@@ -103,14 +108,17 @@ impl Skim {
     }
 
     fn walk(&mut self, c: &mut Cursor<'_>) -> Result<LedgerHead, Stop> {
-        let head = head::read(c)?;
+        let (head, header) = head::read(c)?;
         self.head = Some(head);
+        self.header = header;
+        let set_start = offset(c);
         if head.close_meta_version == 0 {
             c.take::<32>()?; // previous ledger hash
             self.envelopes(c)?;
         } else {
             self.generalized_set(c)?;
         }
+        self.transaction_set = Span { start: set_start, end: offset(c) };
         self.transactions(c, head.close_meta_version)?;
         c.skip_list(u32::MAX, UpgradeEntryMeta::SIZE_MIN, UpgradeEntryMeta::skip)?;
         c.skip_list(u32::MAX, ScpHistoryEntry::SIZE_MIN, ScpHistoryEntry::skip)?;
@@ -220,7 +228,7 @@ fn span<'a>(c: &mut Cursor<'a>, skip: impl FnOnce(&mut Cursor<'a>) -> Result<(),
     Ok(Span { start, end: offset(c) })
 }
 
-/// The cursor's offset; `read` has seen that it fits.
-fn offset(c: &Cursor<'_>) -> u32 {
+/// The cursor's offset; `Skim::read` has seen that it fits.
+pub(crate) fn offset(c: &Cursor<'_>) -> u32 {
     u32::try_from(c.offset()).unwrap_or(u32::MAX)
 }
