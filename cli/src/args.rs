@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use starmill_ledger::Verify;
 
 /// Stellar ledger indexer: ledgers in, rows out, exactly once.
 #[derive(Debug, Parser)]
@@ -98,6 +99,13 @@ pub(crate) struct RunArgs {
     /// Threads that make rows; the number of processors when not given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub(crate) threads: Option<u16>,
+    /// What is checked of ledgers: none; chain: each header's hash, and that ledgers follow each other; full: also the hashes of
+    /// transaction sets and results. Made ledgers may need none.
+    #[arg(long, value_name = "LEVEL", default_value = "chain", value_parser = |text: &str| text.parse::<Verify>())]
+    pub(crate) verify: Verify,
+    /// Memory for ledgers and rows between the source and the commit, in MiB; one ledger alone may take more.
+    #[arg(long, value_name = "MIB", default_value = "256")]
+    pub(crate) memory_mib: std::num::NonZeroU16,
     /// Print the summary as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

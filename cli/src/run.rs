@@ -196,7 +196,8 @@ fn drive<K: Sink>(
     name: &'static str,
 ) -> anyhow::Result<Report> {
     let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
-    let engine: Engine<AllRows, K::Rows> = Engine::new(network.clone(), AllRows, threads).counting(progress);
+    let engine: Engine<AllRows, K::Rows> = Engine::new(network.clone(), AllRows, threads).verifying(args.verify).counting(progress);
+    let limits = Limits::within(usize::from(args.memory_mib.get()) << 20);
     let read = source.sources.progress();
     let ended = Arc::clone(&source.ended);
     let start = Instant::now();
@@ -205,7 +206,7 @@ fn drive<K: Sink>(
         let watch = || progress::watch(progress, &|| (read.read_bytes(), read.total_bytes()), &|| over.load(Relaxed));
         let watcher = Builder::new().name("starmill-progress".into()).spawn_scoped(scope, watch);
         let watcher = watcher.map_err(|error| no_thread("progress", &error))?;
-        let outcome = starmill_pipeline::run(source.into_inputs(), &engine, sink, Limits::default(), progress);
+        let outcome = starmill_pipeline::run(source.into_inputs(), &engine, sink, limits, progress);
         let elapsed = start.elapsed();
         over.store(true, Relaxed);
         watcher.thread().unpark();

@@ -10,7 +10,8 @@ use std::time::Instant;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use starmill_ledger::rows::{LedgerRow, Rows};
-use starmill_ledger::{CurrentState, LedgerError, Network, PairedLedger, Skim, Transaction};
+use starmill_ledger::verify::{self, Sealed};
+use starmill_ledger::{ChainCheck, CurrentState, LedgerError, Network, PairedLedger, Skim, Transaction, Verify};
 use starmill_xdr::{Arena, ArenaPool};
 
 use crate::progress::{Progress, Stage};
@@ -46,7 +47,12 @@ pub struct Engine<P: Process, R> {
     work: Mutex<Vec<Work<P::Scratch>>>,
     spare: Mutex<Vec<R>>,
     progress: Arc<Progress>,
+    verify: Verify,
+    chain: Mutex<ChainCheck>,
 }
+
+/// A ledger whose rows are made, and what the next one must name.
+type Made = (LedgerRow, Sealed);
 
 /// What one worker needs for a ledger, or for a chunk of one.
 #[derive(Debug, Default)]
@@ -75,7 +81,16 @@ impl<P: Process, R: Rows> Engine<P, R> {
             work: Mutex::default(),
             spare: Mutex::default(),
             progress: Arc::default(),
+            verify: Verify::None,
+            chain: Mutex::default(),
         }
+    }
+
+    /// Checks the hashes of ledgers; a false one fails its ledger. Without this nothing is checked.
+    #[must_use]
+    pub fn verifying(mut self, level: Verify) -> Self {
+        self.verify = level;
+        self
     }
 
     /// Counts its work where others look.
@@ -97,10 +112,11 @@ impl<P: Process, R: Rows> Engine<P, R> {
 
     /// Appends the rows of a ledger to `rows`. After an error `rows` may hold a part of the ledger.
     pub fn ledger(&self, frame: &[u8], rows: &mut R) -> Result<LedgerRow, LedgerError> {
-        match &self.pool {
+        let made = match &self.pool {
             Some(pool) => pool.install(|| self.one(frame, self.threads, rows)),
             None => self.one(frame, 1, rows),
-        }
+        };
+        self.follows(made?)
     }
 
     /// Appends the rows of each ledger to `rows`, in the order of the frames, until one fails.
@@ -108,7 +124,7 @@ impl<P: Process, R: Rows> Engine<P, R> {
     /// Returns the lines of the ledgers that went well and the error of the first that did not. Of that one and those after it nothing is in
     /// `rows`.
     pub fn ledgers<F: AsRef<[u8]> + Sync>(&self, frames: &[F], rows: &mut R) -> (Vec<LedgerRow>, Option<LedgerError>) {
-        let made: Vec<Result<(LedgerRow, R), LedgerError>> = match &self.pool {
+        let made: Vec<Result<(Made, R), LedgerError>> = match &self.pool {
             Some(pool) if frames.len() >= self.threads => {
                 pool.install(|| frames.par_iter().with_max_len(1).map(|frame| self.apart(frame.as_ref(), 1)).collect())
             }
@@ -117,7 +133,7 @@ impl<P: Process, R: Rows> Engine<P, R> {
         };
         let mut done = Vec::with_capacity(made.len());
         for ledger in made {
-            match ledger {
+            match ledger.and_then(|(made, chunk)| Ok((self.follows(made)?, chunk))) {
                 Ok((line, mut chunk)) => {
                     done.push(line);
                     rows.append(&mut chunk);
@@ -129,14 +145,20 @@ impl<P: Process, R: Rows> Engine<P, R> {
         (done, None)
     }
 
-    fn apart(&self, frame: &[u8], threads: usize) -> Result<(LedgerRow, R), LedgerError> {
+    fn apart(&self, frame: &[u8], threads: usize) -> Result<(Made, R), LedgerError> {
         let mut rows = self.spare_rows();
-        let line = self.one(frame, threads, &mut rows)?;
-        Ok((line, rows))
+        let made = self.one(frame, threads, &mut rows)?;
+        Ok((made, rows))
+    }
+
+    /// Whether a ledger follows the one before it; called in the order of the ledgers.
+    fn follows(&self, (line, sealed): Made) -> Result<LedgerRow, LedgerError> {
+        lock(&self.chain).link(&sealed)?;
+        Ok(line)
     }
 
     /// One ledger, on up to `threads` threads of the pool that this runs in.
-    fn one(&self, frame: &[u8], threads: usize, rows: &mut R) -> Result<LedgerRow, LedgerError> {
+    fn one(&self, frame: &[u8], threads: usize, rows: &mut R) -> Result<Made, LedgerError> {
         let mut work = self.take_work();
         let line = self.with_work(frame, threads, &mut work, rows);
         if line.is_err() {
@@ -146,11 +168,12 @@ impl<P: Process, R: Rows> Engine<P, R> {
         line
     }
 
-    fn with_work(&self, frame: &[u8], threads: usize, work: &mut Work<P::Scratch>, rows: &mut R) -> Result<LedgerRow, LedgerError> {
+    fn with_work(&self, frame: &[u8], threads: usize, work: &mut Work<P::Scratch>, rows: &mut R) -> Result<Made, LedgerError> {
         let counters = |stage| self.progress.stage(stage);
         let start = Instant::now();
         let head = stage::skim::skim(frame, &mut work.skim)?;
         let line = stage::skim::ledger_row(&head, &work.skim);
+        let sealed = verify::seal(frame, &head, &work.skim, self.verify)?;
         counters(Stage::Skim).worked(start, 1);
         let start = Instant::now();
         stage::hash::hash(&self.network, frame, &work.skim, threads, &mut work.hashes);
@@ -169,7 +192,7 @@ impl<P: Process, R: Rows> Engine<P, R> {
             let start = Instant::now();
             work.state.fold(rows);
             counters(Stage::Fold).worked(start, 1);
-            return Ok(line);
+            return Ok((line, sealed));
         }
         let chunks = (0..count.div_ceil(chunk)).into_par_iter().with_max_len(1).map(|i| {
             let mut rows = self.spare_rows();
@@ -191,7 +214,7 @@ impl<P: Process, R: Rows> Engine<P, R> {
         }
         work.state.fold(rows);
         counters(Stage::Fold).worked(start, 1);
-        Ok(line)
+        Ok((line, sealed))
     }
 
     fn take_work(&self) -> Work<P::Scratch> {
