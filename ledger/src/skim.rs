@@ -21,6 +21,21 @@ pub struct Span {
 }
 
 impl Span {
+    /// From `start` to before `end`.
+    pub fn new(start: u32, end: u32) -> Self {
+        Self { start, end }
+    }
+
+    /// Where it starts, in bytes from the start of the frame.
+    pub fn start(self) -> usize {
+        self.start as usize
+    }
+
+    /// Where it ends, in bytes from the start of the frame.
+    pub fn end(self) -> usize {
+        self.end as usize
+    }
+
     /// The bytes of this part; empty when the frame is not the one that was skimmed.
     pub fn of(self, frame: &[u8]) -> &[u8] {
         frame.get(self.start as usize..self.end as usize).unwrap_or_default()

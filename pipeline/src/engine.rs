@@ -1,8 +1,10 @@
 //! The CPU part of the route: frames in, rows out.
 //!
-//! Several ledgers at once go side by side over the threads, each on one; a single ledger with enough transactions is split into contiguous
-//! chunks. Either way rows come out in the order of frames and transactions. Buffers and arenas are kept from ledger to ledger.
+//! Several ledgers at once go side by side over the threads, each on one; a single ledger with enough in it is split into contiguous
+//! chunks of about the same bytes, of which the caller takes the first. Either way rows come out in the order of frames and transactions.
+//! Buffers and arenas are kept from ledger to ledger.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -32,9 +34,6 @@ pub trait Process: Sync {
         state: &mut CurrentState,
     ) -> Result<(), LedgerError>;
 }
-
-/// Fewest transactions that are worth a chunk of their own.
-const CHUNK_MIN: usize = 32;
 
 /// Skims, hashes and processes ledgers of one network.
 #[derive(Debug)]
@@ -112,11 +111,7 @@ impl<P: Process, R: Rows> Engine<P, R> {
 
     /// Appends the rows of a ledger to `rows`. After an error `rows` may hold a part of the ledger.
     pub fn ledger(&self, frame: &[u8], rows: &mut R) -> Result<LedgerRow, LedgerError> {
-        let made = match &self.pool {
-            Some(pool) => pool.install(|| self.one(frame, self.threads, rows)),
-            None => self.one(frame, 1, rows),
-        };
-        self.follows(made?)
+        self.follows(self.one(frame, self.pool.as_ref(), rows)?)
     }
 
     /// Appends the rows of each ledger to `rows`, in the order of the frames, until one fails.
@@ -126,10 +121,9 @@ impl<P: Process, R: Rows> Engine<P, R> {
     pub fn ledgers<F: AsRef<[u8]> + Sync>(&self, frames: &[F], rows: &mut R) -> (Vec<LedgerRow>, Option<LedgerError>) {
         let made: Vec<Result<(Made, R), LedgerError>> = match &self.pool {
             Some(pool) if frames.len() >= self.threads => {
-                pool.install(|| frames.par_iter().with_max_len(1).map(|frame| self.apart(frame.as_ref(), 1)).collect())
+                pool.install(|| frames.par_iter().with_max_len(1).map(|frame| self.apart(frame.as_ref(), None)).collect())
             }
-            Some(pool) => pool.install(|| frames.iter().map(|frame| self.apart(frame.as_ref(), self.threads)).collect()),
-            None => frames.iter().map(|frame| self.apart(frame.as_ref(), 1)).collect(),
+            pool => frames.iter().map(|frame| self.apart(frame.as_ref(), pool.as_ref())).collect(),
         };
         let mut done = Vec::with_capacity(made.len());
         for ledger in made {
@@ -145,9 +139,9 @@ impl<P: Process, R: Rows> Engine<P, R> {
         (done, None)
     }
 
-    fn apart(&self, frame: &[u8], threads: usize) -> Result<(Made, R), LedgerError> {
+    fn apart(&self, frame: &[u8], pool: Option<&ThreadPool>) -> Result<(Made, R), LedgerError> {
         let mut rows = self.spare_rows();
-        let made = self.one(frame, threads, &mut rows)?;
+        let made = self.one(frame, pool, &mut rows)?;
         Ok((made, rows))
     }
 
@@ -157,10 +151,10 @@ impl<P: Process, R: Rows> Engine<P, R> {
         Ok(line)
     }
 
-    /// One ledger, on up to `threads` threads of the pool that this runs in.
-    fn one(&self, frame: &[u8], threads: usize, rows: &mut R) -> Result<Made, LedgerError> {
+    /// One ledger, on the caller's thread and, where there is a pool and enough to do, on the pool's.
+    fn one(&self, frame: &[u8], pool: Option<&ThreadPool>, rows: &mut R) -> Result<Made, LedgerError> {
         let mut work = self.take_work();
-        let line = self.with_work(frame, threads, &mut work, rows);
+        let line = self.with_work(frame, pool, &mut work, rows);
         if line.is_err() {
             self.progress.stage(Stage::Process).errors.fetch_add(1, Relaxed);
         }
@@ -168,53 +162,58 @@ impl<P: Process, R: Rows> Engine<P, R> {
         line
     }
 
-    fn with_work(&self, frame: &[u8], threads: usize, work: &mut Work<P::Scratch>, rows: &mut R) -> Result<Made, LedgerError> {
+    fn with_work(&self, frame: &[u8], pool: Option<&ThreadPool>, work: &mut Work<P::Scratch>, rows: &mut R) -> Result<Made, LedgerError> {
         let counters = |stage| self.progress.stage(stage);
         let start = Instant::now();
-        let head = stage::skim::skim(frame, &mut work.skim)?;
-        let line = stage::skim::ledger_row(&head, &work.skim);
-        let sealed = verify::seal(frame, &head, &work.skim, self.verify)?;
+        let Work { skim, hashes, scratch, state } = work;
+        let head = stage::skim::skim(frame, skim)?;
+        let line = stage::skim::ledger_row(&head, skim);
+        let sealed = verify::seal(frame, &head, skim, self.verify)?;
         counters(Stage::Skim).worked(start, 1);
         let start = Instant::now();
-        stage::hash::hash(&self.network, frame, &work.skim, threads, &mut work.hashes);
-        let pairs = stage::hash::pair(&self.network, frame, &head, &work.skim, &work.hashes)?;
-        let ledger = PairedLedger { network: &self.network, head: &head, frame, skim: &work.skim, pairs: &pairs };
+        stage::hash::hash(&self.network, frame, skim, pool, hashes);
+        let pairs = stage::hash::pair(&self.network, frame, &head, skim, hashes)?;
+        let ledger = PairedLedger { network: &self.network, head: &head, frame, skim, pairs: &pairs };
         counters(Stage::Hash).worked(start, 1);
         let start = Instant::now();
         rows.ledger(&line);
-        let count = work.skim.transactions.len();
-        let chunk = count.div_ceil(threads.max(1)).max(CHUNK_MIN);
-        work.state.clear();
-        if threads <= 1 || count <= chunk {
+        state.clear();
+        let ranges = stage::process::split(&skim.transactions, pool.map_or(1, ThreadPool::current_num_threads));
+        let (first, later) = ranges.split_first().map_or((0..0, [].as_slice()), |(first, later)| (first.clone(), later));
+        let mut chunks: Vec<_> = later.iter().map(|_| None).collect();
+        let mut here = || {
             let mut arena = self.arenas.lease();
-            stage::process::process(&self.processor, &ledger, 0..count, &mut arena, &mut work.scratch, rows, &mut work.state)?;
-            counters(Stage::Process).worked(start, 1);
-            let start = Instant::now();
-            work.state.fold(rows);
-            counters(Stage::Fold).worked(start, 1);
-            return Ok((line, sealed));
-        }
-        let chunks = (0..count.div_ceil(chunk)).into_par_iter().with_max_len(1).map(|i| {
-            let mut rows = self.spare_rows();
-            let mut arena = self.arenas.lease();
-            let range = i * chunk..count.min((i + 1) * chunk);
-            let mut part = self.take_work();
-            part.state.clear();
-            stage::process::process(&self.processor, &ledger, range, &mut arena, &mut part.scratch, &mut rows, &mut part.state)?;
-            Ok((rows, part))
-        });
-        let chunks: Vec<Result<_, LedgerError>> = chunks.collect();
+            stage::process::process(&self.processor, &ledger, first.clone(), &mut arena, scratch, rows, state)
+        };
+        match pool {
+            Some(pool) if !later.is_empty() => pool.in_place_scope(|scope| {
+                for (range, chunk) in later.iter().zip(&mut chunks) {
+                    let ledger = &ledger;
+                    scope.spawn(move |_| *chunk = Some(self.chunk(ledger, range.clone())));
+                }
+                here()
+            }),
+            _ => here(),
+        }?;
         counters(Stage::Process).worked(start, 1);
         let start = Instant::now();
-        for chunk in chunks {
+        for chunk in chunks.into_iter().flatten() {
             let (mut chunk, mut part) = chunk?;
-            stage::fold::join((&mut *rows, &mut work.state), (&mut chunk, &mut part.state));
+            stage::fold::join((&mut *rows, &mut *state), (&mut chunk, &mut part.state));
             self.recycle(chunk);
             self.keep_work(part);
         }
-        work.state.fold(rows);
+        state.fold(rows);
         counters(Stage::Fold).worked(start, 1);
         Ok((line, sealed))
+    }
+
+    /// The rows of some transactions of a ledger, apart.
+    fn chunk(&self, ledger: &PairedLedger<'_>, range: Range<usize>) -> Result<(R, Work<P::Scratch>), LedgerError> {
+        let (mut rows, mut part, mut arena) = (self.spare_rows(), self.take_work(), self.arenas.lease());
+        part.state.clear();
+        stage::process::process(&self.processor, ledger, range, &mut arena, &mut part.scratch, &mut rows, &mut part.state)?;
+        Ok((rows, part))
     }
 
     fn take_work(&self) -> Work<P::Scratch> {

@@ -208,7 +208,7 @@ impl Rows for CopyRows {
     fn append(&mut self, later: &mut Self) {
         self.state.append(&mut later.state);
         for (table, more) in self.tables.iter_mut().zip(&mut later.tables) {
-            table.bytes.append(&mut more.bytes);
+            move_to_end(&mut table.bytes, &mut more.bytes);
             table.rows += std::mem::take(&mut more.rows);
         }
     }
@@ -227,6 +227,16 @@ impl Rows for CopyRows {
             table.rows = 0;
         }
         self.state.clear();
+    }
+}
+
+/// Moves `more` behind what is in `bytes`. Where that is nothing the two change places, which copies nothing, unless a buffer grown for many
+/// ledgers would be given away for a much smaller one.
+fn move_to_end(bytes: &mut Vec<u8>, more: &mut Vec<u8>) {
+    if bytes.is_empty() && bytes.capacity() / 2 <= more.capacity() {
+        std::mem::swap(bytes, more);
+    } else {
+        bytes.append(more);
     }
 }
 
