@@ -48,15 +48,20 @@ mod tests {
     use starmill_ledger::skim::Span;
 
     /// Transactions of these sizes, one after the other.
-    fn spans(sizes: &[usize]) -> Vec<TransactionSpan> {
+    fn spans(sizes: &[u32]) -> Vec<TransactionSpan> {
         let mut at = 1_000;
-        let span = |at: usize, end: usize| Span::new(at as u32, end as u32);
+        let span = Span::new;
         sizes
             .iter()
             .map(|size| {
                 let (start, end) = (at, at + size);
                 at = end + 4;
-                TransactionSpan { result: span(start, start), fee_changes: span(start, start), meta: span(start, end), post_fee_changes: None }
+                TransactionSpan {
+                    result: span(start, start),
+                    fee_changes: span(start, start),
+                    meta: span(start, end),
+                    post_fee_changes: None,
+                }
             })
             .collect()
     }
@@ -80,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_is_soon_done_is_not_split() {
-        assert_eq!(split(&spans(&[1_000; 100]), 8), [0..100]);
+        assert_eq!(split(&spans(&[1_000; 100]), 8).len(), 1);
         assert_eq!(split(&spans(&[1_400; 100]), 8).len(), 2);
     }
 }
