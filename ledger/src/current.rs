@@ -34,7 +34,7 @@ pub struct CurrentState {
     sep41_balances: Vec<Sep41BalanceDelta>,
     sep41_allowances: Vec<Sep41AllowanceRow>,
     /// Where the steps being folded come by key.
-    order: Vec<(u64, usize)>,
+    places: Vec<Place>,
 }
 
 /// The order of an operation's change: its TOID.
@@ -111,24 +111,34 @@ impl CurrentState {
 
     /// Forgets what a ledger that failed has left.
     pub fn clear(&mut self) {
-        // What is appended to a value that is dropped is forgotten; the buffers stay.
-        Self::default().append(self);
+        self.native_balances.clear();
+        self.trustline_assets.clear();
+        self.trustline_balances.clear();
+        self.sac_balances.clear();
+        self.liquidity_pools.clear();
+        self.liquidity_pool_balances.clear();
+        self.sac_tokens.clear();
+        self.protocol_wasms.clear();
+        self.protocol_contracts.clear();
+        self.sep41_balances.clear();
+        self.sep41_allowances.clear();
     }
 
     /// Nets a whole ledger, writes its rows, and is empty again.
     pub fn fold<R: Rows>(&mut self, rows: &mut R) {
-        let order = &mut self.order;
-        fold(&mut self.native_balances, order, |r| &r.account_id, |r| r.account_id, |r| r.op, |r| rows.native_balance(r));
+        let places = &mut self.places;
+        fold(&mut self.native_balances, places, |r| &r.account_id, |r| r.account_id, |r| r.op, |r| rows.native_balance(r));
+        self.trustline_assets.dedup();
         self.trustline_assets.sort_unstable();
         self.trustline_assets.dedup();
         self.trustline_assets.drain(..).for_each(|asset| rows.trustline_asset(&asset));
         let trustlines = &mut self.trustline_balances;
-        fold(trustlines, order, |r| &r.account_id, |r| (r.account_id, r.asset), |r| r.op, |r| rows.trustline_balance(r));
+        fold(trustlines, places, |r| &r.account_id, |r| (r.account_id, r.asset), |r| r.op, |r| rows.trustline_balance(r));
         let sac_balances = &mut self.sac_balances;
-        fold(sac_balances, order, |r| &r.account_id, |r| (r.account_id, r.contract_id), |r| r.op, |r| rows.sac_balance(r));
-        fold(&mut self.liquidity_pools, order, |r| &r.pool_id, |r| r.pool_id, |r| r.op, |r| rows.liquidity_pool(r));
+        fold(sac_balances, places, |r| &r.account_id, |r| (r.account_id, r.contract_id), |r| r.op, |r| rows.sac_balance(r));
+        fold(&mut self.liquidity_pools, places, |r| &r.pool_id, |r| r.pool_id, |r| r.op, |r| rows.liquidity_pool(r));
         let shares = &mut self.liquidity_pool_balances;
-        fold(shares, order, |r| &r.account_id, |r| (r.account_id, r.pool_id), |r| r.op, |r| rows.liquidity_pool_balance(r));
+        fold(shares, places, |r| &r.account_id, |r| (r.account_id, r.pool_id), |r| r.op, |r| rows.liquidity_pool_balance(r));
         first(&mut self.sac_tokens, |r| r.contract_id, |r| rows.sac_token(r));
         first(&mut self.protocol_wasms, |r| r.wasm_hash, |r| rows.protocol_wasm(r));
         self.protocol_contracts.reverse();
@@ -139,31 +149,38 @@ impl CurrentState {
     }
 }
 
+/// Where a step stands among those of its kind: the first eight bytes of its key, when it happened, its index.
+type Place = (u64, u64, usize);
+
 /// The last step of each entry; nothing for a removal right after the entry was made, if it was not there before the ledger.
 ///
-/// `leading` is the beginning of the key, at least eight bytes: they decide nearly every comparison, and are compared as one number.
+/// `leading` is the beginning of the key, at least eight bytes. They decide nearly every comparison, so steps are sorted by numbers alone;
+/// whole keys are compared only among those whose first bytes are the same, and that is one entry changed several times as a rule.
 fn fold<R: Copy, K: Ord, L: AsRef<[u8]>>(
     steps: &mut Vec<Step<R>>,
-    order: &mut Vec<(u64, usize)>,
+    places: &mut Vec<Place>,
     leading: impl Fn(&R) -> &L,
     key: impl Fn(&R) -> K,
     op: impl Fn(&R) -> EntryOp,
     mut write: impl FnMut(&R),
 ) {
-    order.clear();
     let prefix = |row: &R| leading(row).as_ref().first_chunk().map_or(0, |first| u64::from_be_bytes(*first));
-    order.extend(steps.iter().enumerate().map(|(index, step)| (prefix(&step.row), index)));
+    places.clear();
+    places.extend(steps.iter().enumerate().map(|(index, step)| (prefix(&step.row), step.order, index)));
     // By index last: changes of one operation keep their order.
-    order.sort_unstable_by(|(a_prefix, a), (b_prefix, b)| {
-        let keys = || key(&steps[*a].row).cmp(&key(&steps[*b].row));
-        a_prefix.cmp(b_prefix).then_with(keys).then_with(|| steps[*a].order.cmp(&steps[*b].order)).then(a.cmp(b))
-    });
-    for entry in order.chunk_by(|(a_prefix, a), (b_prefix, b)| a_prefix == b_prefix && key(&steps[*a].row) == key(&steps[*b].row)) {
-        let op = |place: &(u64, usize)| op(&steps[place.1].row);
-        let made_here = entry.first().is_some_and(|(_, first)| !steps[*first].existed);
-        let netted = made_here && matches!(entry, [.., before, last] if op(before) == EntryOp::Add && op(last) == EntryOp::Remove);
-        if let (Some((_, last)), false) = (entry.last(), netted) {
-            write(&steps[*last].row);
+    places.sort_unstable();
+    let key = |place: &Place| key(&steps[place.2].row);
+    let op = |place: &Place| op(&steps[place.2].row);
+    for alike in places.chunk_by_mut(|a, b| a.0 == b.0) {
+        if !alike.is_sorted_by(|a, b| key(a) == key(b)) {
+            alike.sort_by_key(&key);
+        }
+        for entry in alike.chunk_by(|a, b| key(a) == key(b)) {
+            let made_here = entry.first().is_some_and(|first| !steps[first.2].existed);
+            let netted = made_here && matches!(entry, [.., before, last] if op(before) == EntryOp::Add && op(last) == EntryOp::Remove);
+            if let (Some(last), false) = (entry.last(), netted) {
+                write(&steps[last.2].row);
+            }
         }
     }
     steps.clear();

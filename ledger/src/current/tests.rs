@@ -217,6 +217,14 @@ fn entries_are_told_apart_and_sorted_by_key() {
         state.sac_balance(true, *row);
     }
     assert_eq!(folded(state).sac, all);
+
+    // Changes of one holder's entries in turn: the same first bytes, and each entry's own last change.
+    let mut state = CurrentState::default();
+    let at = |contract, operation_id, balance| SacBalanceRow { operation_id, balance, ..row(account(1), account(contract)) };
+    for (contract, operation_id, balance) in [(3, 5, 1), (1, 6, 2), (3, 9, 3), (2, 7, 4), (1, 8, 5), (3, 7, 6)] {
+        state.sac_balance(true, at(contract, operation_id, balance));
+    }
+    assert_eq!(folded(state).sac, [at(1, 8, 5), at(2, 7, 4), at(3, 9, 3)]);
 }
 
 #[test]
