@@ -86,7 +86,7 @@ fn measure(file: &str, args: &BenchProcessArgs) -> anyhow::Result<Measured> {
             arena.rewind();
             round[1] += timed(|| starmill_xdr::decode_checked::<LedgerCloseMeta<'_>>(frame, &arena).map(|value| _ = black_box(value)))?;
             round[2] += timed(|| {
-                stage::hash::hash(&network, frame, &ledger.skim, None, &mut hashes);
+                stage::hash::hash(&network, frame, &ledger.skim.envelopes, &mut hashes);
                 stage::hash::pair(&network, frame, &ledger.head, &ledger.skim, &hashes).map(|pairs| _ = black_box(pairs))
             })?;
             let count = ledger.skim.transactions.len();

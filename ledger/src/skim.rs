@@ -80,7 +80,6 @@ pub struct TransactionSpan {
 /// What a skim found. Reused from ledger to ledger.
 #[derive(Debug, Default)]
 pub struct Skim {
-    head: Option<LedgerHead>,
     /// The header and the hashes in it.
     pub header: HeaderSpans,
     /// The transaction set: `TransactionSet` in close meta V0, else `GeneralizedTransactionSet`.
@@ -103,7 +102,13 @@ impl Skim {
 
     /// Skims `frame`, which must be exactly one `LedgerCloseMeta`, over what was there before.
     pub fn read(&mut self, frame: &[u8]) -> Result<LedgerHead, LedgerError> {
-        self.head = None;
+        self.read_telling(frame, |_| ())
+    }
+
+    /// As [`Self::read`], and tells the envelopes as soon as all are known, which is well before the rest of the frame has been read.
+    ///
+    /// Whatever comes of them must be forgotten when the skim then fails.
+    pub fn read_telling<'s>(&'s mut self, frame: &[u8], envelopes: impl FnOnce(&'s [EnvelopeSpan])) -> Result<LedgerHead, LedgerError> {
         (self.header, self.transaction_set) = Default::default();
         self.envelopes.clear();
         self.transactions.clear();
@@ -112,19 +117,25 @@ impl Skim {
             return Err(Fault::OutOfRange { what: "frame size in bytes", value, max }.in_ledger(0));
         }
         let mut cursor = Cursor::new(frame);
-        let walked = self.walk(&mut cursor).and_then(|head| cursor.finish().map(|()| head));
-        let sequence = self.head.map_or(0, |head| head.sequence);
-        let head = walked.map_err(|Stop| Fault::Xdr(cursor.error()).in_ledger(sequence))?.check()?;
-        let (count, max) = (self.transactions.len() as u64, u64::from(toid::TRANSACTION_INDEX_MAX));
+        let mut sequence = 0;
+        let walked = self.walk(&mut cursor, &mut sequence, envelopes).and_then(|read| cursor.finish().map(|()| read));
+        let (head, count) = walked.map_err(|Stop| Fault::Xdr(cursor.error()).in_ledger(sequence))?;
+        let (head, max) = (head.check()?, u64::from(toid::TRANSACTION_INDEX_MAX));
         if count > max {
             return Err(Fault::OutOfRange { what: "number of transactions", value: count, max }.in_ledger(sequence));
         }
         Ok(head)
     }
 
-    fn walk(&mut self, c: &mut Cursor<'_>) -> Result<LedgerHead, Stop> {
+    /// Gives the header and how many transactions there are; `sequence` is set as soon as it is known.
+    fn walk<'s>(
+        &'s mut self,
+        c: &mut Cursor<'_>,
+        sequence: &mut u32,
+        tell: impl FnOnce(&'s [EnvelopeSpan]),
+    ) -> Result<(LedgerHead, u64), Stop> {
         let (head, header) = head::read(c)?;
-        self.head = Some(head);
+        *sequence = head.sequence;
         self.header = header;
         let set_start = offset(c);
         if head.close_meta_version == 0 {
@@ -134,7 +145,9 @@ impl Skim {
             self.generalized_set(c)?;
         }
         self.transaction_set = Span { start: set_start, end: offset(c) };
-        self.transactions(c, head.close_meta_version)?;
+        let Self { envelopes, transactions, .. } = self;
+        tell(envelopes);
+        read_transactions(transactions, c, head.close_meta_version)?;
         c.skip_list(u32::MAX, UpgradeEntryMeta::SIZE_MIN, UpgradeEntryMeta::skip)?;
         c.skip_list(u32::MAX, ScpHistoryEntry::SIZE_MIN, ScpHistoryEntry::skip)?;
         if head.close_meta_version > 0 {
@@ -144,7 +157,7 @@ impl Skim {
         if head.close_meta_version == 1 {
             c.skip_list(u32::MAX, LedgerEntry::SIZE_MIN, LedgerEntry::skip)?;
         }
-        Ok(head)
+        Ok((head, transactions.len() as u64))
     }
 
     fn generalized_set(&mut self, c: &mut Cursor<'_>) -> Result<(), Stop> {
@@ -209,20 +222,20 @@ impl Skim {
         }
         Ok(())
     }
+}
 
-    fn transactions(&mut self, c: &mut Cursor<'_>, close_meta_version: u8) -> Result<(), Stop> {
-        for _ in 0..c.count(u32::MAX, TransactionResultPair::SIZE_MIN)? {
-            if close_meta_version == 2 {
-                starmill_xdr::ExtensionPoint::skip(c)?;
-            }
-            let result = span(c, TransactionResultPair::skip)?;
-            let fee_changes = span(c, changes)?;
-            let meta = span(c, TransactionMeta::skip)?;
-            let post_fee_changes = if close_meta_version == 2 { Some(span(c, changes)?) } else { None };
-            self.transactions.push(TransactionSpan { result, fee_changes, meta, post_fee_changes });
+fn read_transactions(transactions: &mut Vec<TransactionSpan>, c: &mut Cursor<'_>, close_meta_version: u8) -> Result<(), Stop> {
+    for _ in 0..c.count(u32::MAX, TransactionResultPair::SIZE_MIN)? {
+        if close_meta_version == 2 {
+            starmill_xdr::ExtensionPoint::skip(c)?;
         }
-        Ok(())
+        let result = span(c, TransactionResultPair::skip)?;
+        let fee_changes = span(c, changes)?;
+        let meta = span(c, TransactionMeta::skip)?;
+        let post_fee_changes = if close_meta_version == 2 { Some(span(c, changes)?) } else { None };
+        transactions.push(TransactionSpan { result, fee_changes, meta, post_fee_changes });
     }
+    Ok(())
 }
 
 /// An optional fee in stroops.

@@ -166,12 +166,21 @@ impl<P: Process, R: Rows> Engine<P, R> {
         let counters = |stage| self.progress.stage(stage);
         let start = Instant::now();
         let Work { skim, hashes, scratch, state } = work;
-        let head = stage::skim::skim(frame, skim)?;
+        let aside = pool.filter(|_| frame.len() >= stage::hash::FRAME_BYTES_MIN);
+        let head = match aside {
+            Some(pool) => {
+                let hashed = |start| counters(Stage::Hash).busy(start);
+                stage::hash::beside_skim(&self.network, frame, skim, pool, hashes, hashed)?
+            }
+            None => stage::skim::skim(frame, skim)?,
+        };
         let line = stage::skim::ledger_row(&head, skim);
         let sealed = verify::seal(frame, &head, skim, self.verify)?;
         counters(Stage::Skim).worked(start, 1);
         let start = Instant::now();
-        stage::hash::hash(&self.network, frame, skim, pool, hashes);
+        if aside.is_none() {
+            stage::hash::hash(&self.network, frame, &skim.envelopes, hashes);
+        }
         let pairs = stage::hash::pair(&self.network, frame, &head, skim, hashes)?;
         let ledger = PairedLedger { network: &self.network, head: &head, frame, skim, pairs: &pairs };
         counters(Stage::Hash).worked(start, 1);

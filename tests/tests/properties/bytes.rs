@@ -15,7 +15,7 @@ fn cut(network: &Network, frame: &[u8], threads: usize, size: usize) -> Vec<u8> 
     let mut skim = Skim::default();
     let head = stage::skim::skim(frame, &mut skim).unwrap();
     let mut hashes = Vec::new();
-    stage::hash::hash(network, frame, &skim, None, &mut hashes);
+    stage::hash::hash(network, frame, &skim.envelopes, &mut hashes);
     let pairs = stage::hash::pair(network, frame, &head, &skim, &hashes).unwrap();
     let ledger = PairedLedger { network, head: &head, frame, skim: &skim, pairs: &pairs };
     let count = skim.transactions.len();
