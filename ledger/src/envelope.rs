@@ -36,11 +36,14 @@ pub fn hash(network: &Network, frame: &[u8], envelope: &EnvelopeSpan) -> [u8; 32
 ///
 /// `hashes` are those of the envelopes, in the same order. When one hash stands twice, both results get the last envelope of that hash.
 pub fn pair(network: &Network, frame: &[u8], sequence: u32, skim: &Skim, hashes: &[[u8; 32]]) -> Result<Vec<u32>, LedgerError> {
-    let mut by_hash: Vec<(&[u8; 32], u32)> = hashes.iter().zip(0..).collect();
-    by_hash.sort_unstable();
+    // Numbers sort faster than hashes, and the first eight bytes tell nearly all hashes apart.
+    let mut by_prefix: Vec<(u64, u32)> = hashes.iter().zip(0..).map(|(hash, index)| (prefix(hash), index)).collect();
+    by_prefix.sort_unstable();
     let find = |hash: &[u8; 32]| {
-        let end = by_hash.partition_point(|(other, _)| *other <= hash);
-        by_hash[..end].last().filter(|(other, _)| *other == hash).map(|(_, index)| *index)
+        let prefix = prefix(hash);
+        let end = by_prefix.partition_point(|(other, _)| *other <= prefix);
+        let alike = by_prefix[..end].iter().rev().take_while(|(other, _)| *other == prefix);
+        alike.map(|(_, index)| *index).find(|index| hashes.get(*index as usize) == Some(hash))
     };
     let mut pairs = Vec::with_capacity(skim.transactions.len());
     for (i, transaction) in skim.transactions.iter().enumerate() {
@@ -68,6 +71,11 @@ fn none_fits(frame: &[u8], skim: &Skim, find: &impl Fn(&[u8; 32]) -> Option<u32>
 pub fn detect(candidates: impl IntoIterator<Item = Network>, frame: &[u8], skim: &Skim) -> Option<Network> {
     let first = result_hash(skim.transactions.first()?.result.of(frame));
     candidates.into_iter().find(|network| skim.envelopes.iter().any(|e| hash(network, frame, e) == first))
+}
+
+/// The first bytes of a hash, as a number.
+fn prefix(hash: &[u8; 32]) -> u64 {
+    hash.first_chunk().map_or(0, |first| u64::from_be_bytes(*first))
 }
 
 /// A result pair begins with the hash.

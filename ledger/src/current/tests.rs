@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::AddressBytes;
-use crate::rows::{LedgerRow, OperationAccountRow, OperationRow, TransactionAccountRow, TransactionRow};
+use crate::rows::{EntryOp, LedgerRow, OperationAccountRow, OperationRow, TransactionAccountRow, TransactionRow};
 use EntryOp::{Add, Remove, Update};
 
 /// Rows that a fold wrote.
@@ -314,4 +314,29 @@ fn a_ledger_that_failed_leaves_nothing() {
     state.clear();
     let rows = folded(state);
     assert!(rows.native.is_empty() && rows.lines.is_empty() && rows.assets.is_empty());
+}
+
+/// What is left of changes of one account when all are kept and sorted by order, the later pushed last: the rule as docs/rows.md has it.
+fn left_of_sorted(changes: &[(EntryOp, u64, bool)]) -> Option<NativeBalanceRow> {
+    let mut sorted: Vec<_> = changes.iter().enumerate().collect();
+    sorted.sort_by_key(|(index, (_, order, _))| (*order, *index));
+    let (_, (_, _, existed)) = *sorted.first()?;
+    let nothing = matches!(sorted[..], [.., (_, (Add, ..)), (_, (Remove, ..))]) && !*existed;
+    sorted.last().filter(|_| !nothing).map(|(index, (op, ..))| native(1, *op, *index as i64))
+}
+
+proptest::proptest! {
+    #[test]
+    fn netting_as_changes_come_is_netting_all_of_them(
+        changes in proptest::collection::vec((proptest::sample::select(vec![Add, Update, Remove]), 0_u64..6, proptest::bool::ANY), 0..8),
+        chunks in 1_usize..5,
+    ) {
+        let mut parts: Vec<_> = (0..chunks).map(|_| CurrentState::default()).collect();
+        for (index, (op, order, existed)) in changes.iter().enumerate() {
+            parts[index * chunks / changes.len()].native_balance(*order, *existed, native(1, *op, index as i64));
+        }
+        let mut whole = CurrentState::default();
+        parts.iter_mut().for_each(|part| whole.append(part));
+        proptest::prop_assert_eq!(folded(whole).native, Vec::from_iter(left_of_sorted(&changes)));
+    }
 }

@@ -4,12 +4,14 @@
 //! ids TOIDs (SEP-35). The meaning of each column and when a row appears: docs/rows.md.
 
 mod current;
+mod entry;
 mod state_change;
 
 pub use current::{
     AssetId, ContractEventsRow, CreditAsset, EntryOp, LiquidityPoolBalanceRow, LiquidityPoolRow, NativeBalanceRow, ProtocolContractRow,
     ProtocolWasmRow, SacBalanceRow, SacTokenRow, Sep41AllowanceRow, Sep41BalanceDelta, TrustlineBalanceRow,
 };
+pub use entry::Entry;
 /// A signer as the protocol has it; part of a state change.
 pub use starmill_xdr::SignerKey;
 pub use state_change::{Category, KeyValue, Place, Reason, StateChangeIds, StateChangeRow, Stream, Threshold, flags};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use starmill_ledger::rows::{AssetId, EntryOp, StateChangeIds, Stream};
+use starmill_ledger::rows::{AssetId, Entry, EntryOp, StateChangeIds, Stream};
 use starmill_ledger::{AddressBytes, Network};
 
 use super::super::copy::Encoded;
@@ -12,7 +12,7 @@ use super::super::copy::state_change::renumber;
 use super::columns::Columns;
 use super::encode::{self, Ids};
 use super::known::{Known, Learned, View};
-use super::latest::{Entry, latest};
+use super::latest::latest;
 use super::tables::{
     CONTRACT_TOKENS, LIQUIDITY_POOL_BALANCES, LIQUIDITY_POOLS, NATIVE_BALANCES, PROTOCOL_CONTRACTS, PROTOCOL_WASMS, SAC_BALANCES,
     SEP41_ALLOWANCES, SEP41_BALANCES, STATE_TABLES, TRUSTLINE_ASSETS, TRUSTLINE_BALANCES,
