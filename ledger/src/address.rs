@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use starmill_xdr::{AccountId, ClaimableBalanceId, ScAddress};
 
@@ -30,16 +31,32 @@ pub mod version {
 }
 
 /// Version byte and 32 bytes of payload. Ordered by its bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 pub struct AddressBytes(pub [u8; 33]);
 
 impl AddressBytes {
-    /// The bytes as numbers that sort alike. The first nearly always decides, where comparing bytes would be a call.
+    /// The bytes as numbers that sort alike. The first nearly always decides, where comparing bytes would be a call; hashing them is faster too.
     #[inline]
     fn words(&self) -> (u64, u64, u64, u64, u8) {
         let (words, _) = self.0.as_chunks::<8>();
         let word = |i: usize| words.get(i).map_or(0, |word| u64::from_be_bytes(*word));
         (word(0), word(1), word(2), word(3), self.0[32])
+    }
+}
+
+impl PartialEq for AddressBytes {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.words() == other.words()
+    }
+}
+
+impl Eq for AddressBytes {}
+
+impl Hash for AddressBytes {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.words().hash(state);
     }
 }
 

@@ -47,8 +47,9 @@ impl CurrentState {
 
     /// A change of a trustline for a credit asset.
     pub fn trustline_balance(&mut self, existed: bool, row: TrustlineBalanceRow) {
-        self.trustline_assets.insert(row.asset);
-        self.trustline_balances.change(order_of(row.operation_id), existed, row);
+        if self.trustline_balances.change(order_of(row.operation_id), existed, row) {
+            self.trustline_assets.insert(row.asset);
+        }
     }
 
     /// A change of what a contract holds of an asset.

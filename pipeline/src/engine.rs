@@ -1,7 +1,7 @@
 //! The CPU part of the route: frames in, rows out.
 //!
 //! Several ledgers at once go side by side over the threads, each on one; a single ledger with enough in it is split into contiguous
-//! chunks of about the same bytes, of which the caller takes the first. Either way rows come out in the order of frames and transactions.
+//! chunks of about the same bytes, which whoever is free takes next. Either way rows come out in the order of frames and transactions.
 //! Buffers and arenas are kept from ledger to ledger.
 
 use std::ops::Range;
@@ -52,6 +52,12 @@ pub struct Engine<P: Process, R> {
 
 /// A ledger whose rows are made, and what the next one must name.
 type Made = (LedgerRow, Sealed);
+
+/// The rows of a chunk, and the buffers that it used, with its part of current state.
+type Chunk<R, S> = Result<(R, Work<S>), LedgerError>;
+
+/// Chunks of a ledger for each thread: enough that all threads end at about the same time, few enough that joining them costs little.
+const CHUNKS_PER_THREAD: usize = 6;
 
 /// What one worker needs for a ledger, or for a chunk of one.
 #[derive(Debug, Default)]
@@ -187,26 +193,10 @@ impl<P: Process, R: Rows> Engine<P, R> {
         let start = Instant::now();
         rows.ledger(&line);
         state.clear();
-        let ranges = stage::process::split(&skim.transactions, pool.map_or(1, ThreadPool::current_num_threads));
-        let (first, later) = ranges.split_first().map_or((0..0, [].as_slice()), |(first, later)| (first.clone(), later));
-        let mut chunks: Vec<_> = later.iter().map(|_| None).collect();
-        let mut here = || {
-            let mut arena = self.arenas.lease();
-            stage::process::process(&self.processor, &ledger, first.clone(), &mut arena, scratch, rows, state)
-        };
-        match pool {
-            Some(pool) if !later.is_empty() => pool.in_place_scope(|scope| {
-                for (range, chunk) in later.iter().zip(&mut chunks) {
-                    let ledger = &ledger;
-                    scope.spawn(move |_| *chunk = Some(self.chunk(ledger, range.clone())));
-                }
-                here()
-            }),
-            _ => here(),
-        }?;
+        let chunks = self.chunks(&ledger, pool, scratch, rows, state)?;
         counters(Stage::Process).worked(start, 1);
         let start = Instant::now();
-        for chunk in chunks.into_iter().flatten() {
+        for (_, chunk) in chunks {
             let (mut chunk, mut part) = chunk?;
             stage::fold::join((&mut *rows, &mut *state), (&mut chunk, &mut part.state));
             self.recycle(chunk);
@@ -217,8 +207,49 @@ impl<P: Process, R: Rows> Engine<P, R> {
         Ok((line, sealed))
     }
 
+    /// Writes the rows of a ledger's first transactions, and gives those of the others in chunks apart, in order. Whoever is free takes the
+    /// next chunk: the caller from the front, so that what it writes stays where it is, and threads of the pool from the back.
+    fn chunks(
+        &self,
+        ledger: &PairedLedger<'_>,
+        pool: Option<&ThreadPool>,
+        scratch: &mut P::Scratch,
+        rows: &mut R,
+        state: &mut CurrentState,
+    ) -> Result<Vec<(usize, Chunk<R, P::Scratch>)>, LedgerError> {
+        let ranges = stage::process::split(&ledger.skim.transactions, pool.map_or(1, |_| self.threads * CHUNKS_PER_THREAD));
+        let open = Mutex::new(0..ranges.len());
+        // Calls of their own, so that no lock is held while a chunk is made.
+        let (front, back) = (|| lock(&open).next(), || lock(&open).next_back());
+        let apart = Mutex::new(Vec::new());
+        let mut here = || {
+            let mut arena = self.arenas.lease();
+            while let Some(next) = front() {
+                stage::process::process(&self.processor, ledger, ranges[next].clone(), &mut arena, scratch, rows, state)?;
+            }
+            Ok::<(), LedgerError>(())
+        };
+        match pool {
+            Some(pool) if ranges.len() > 1 => pool.in_place_scope(|scope| {
+                for _ in 1..self.threads.min(ranges.len()) {
+                    scope.spawn(|_| {
+                        while let Some(last) = back() {
+                            let chunk = self.chunk(ledger, ranges[last].clone());
+                            lock(&apart).push((last, chunk));
+                        }
+                    });
+                }
+                here()
+            }),
+            _ => here(),
+        }?;
+        let mut apart = apart.into_inner().unwrap_or_else(PoisonError::into_inner);
+        apart.sort_unstable_by_key(|(place, _)| *place);
+        Ok(apart)
+    }
+
     /// The rows of some transactions of a ledger, apart.
-    fn chunk(&self, ledger: &PairedLedger<'_>, range: Range<usize>) -> Result<(R, Work<P::Scratch>), LedgerError> {
+    fn chunk(&self, ledger: &PairedLedger<'_>, range: Range<usize>) -> Chunk<R, P::Scratch> {
         let (mut rows, mut part, mut arena) = (self.spare_rows(), self.take_work(), self.arenas.lease());
         part.state.clear();
         stage::process::process(&self.processor, ledger, range, &mut arena, &mut part.scratch, &mut rows, &mut part.state)?;
@@ -231,7 +262,7 @@ impl<P: Process, R: Rows> Engine<P, R> {
 
     fn keep_work(&self, work: Work<P::Scratch>) {
         let mut spare = lock(&self.work);
-        if spare.len() <= self.threads * 2 {
+        if spare.len() <= self.threads * CHUNKS_PER_THREAD {
             spare.push(work);
         }
     }
@@ -243,7 +274,7 @@ impl<P: Process, R: Rows> Engine<P, R> {
     fn recycle(&self, mut rows: R) {
         rows.clear();
         let mut spare = lock(&self.spare);
-        if spare.len() <= self.threads * 4 {
+        if spare.len() <= self.threads * CHUNKS_PER_THREAD {
             spare.push(rows);
         }
     }

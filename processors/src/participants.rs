@@ -62,7 +62,10 @@ impl Scratch {
         for account_id in &self.operation {
             rows.operation_account(&OperationAccountRow { operation_id, account_id: *account_id, closed_at });
         }
-        self.transaction.extend_from_slice(&self.operation);
+        // One operation often names the same as the one before.
+        if !self.transaction.ends_with(&self.operation) {
+            self.transaction.extend_from_slice(&self.operation);
+        }
     }
 
     /// Writes the participants of the transaction.

@@ -29,7 +29,7 @@ struct Net<R> {
 /// The entries of one kind that a chunk, or a ledger, has changed. Buffers are kept.
 #[derive(Debug)]
 pub(super) struct Entries<R: Entry> {
-    index: HashMap<R::Key, u32, RandomState>,
+    index: HashMap<R::Key, usize, RandomState>,
     nets: Vec<Net<R>>,
     /// Where the entries being written come by key: the first bytes of the key, and their index.
     places: Vec<(u64, u32)>,
@@ -42,10 +42,10 @@ impl<R: Entry> Default for Entries<R> {
 }
 
 impl<R: Entry> Entries<R> {
-    /// Takes a change.
+    /// Takes a change; tells whether it is the first of its entry.
     #[inline]
-    pub(super) fn change(&mut self, order: u64, existed: bool, row: R) {
-        self.take(Net { first: order, existed, before: None, last: order, row });
+    pub(super) fn change(&mut self, order: u64, existed: bool, row: R) -> bool {
+        self.take(Net { first: order, existed, before: None, last: order, row })
     }
 
     /// Takes over what a later chunk of the same ledger has, and empties it.
@@ -55,7 +55,7 @@ impl<R: Entry> Entries<R> {
             return;
         }
         later.index.clear();
-        later.nets.drain(..).for_each(|net| self.take(net));
+        later.nets.drain(..).for_each(|net| _ = self.take(net));
     }
 
     /// Forgets everything.
@@ -82,13 +82,16 @@ impl<R: Entry> Entries<R> {
         self.clear();
     }
 
-    fn take(&mut self, net: Net<R>) {
+    fn take(&mut self, net: Net<R>) -> bool {
         match self.index.entry(net.row.key()) {
-            Slot::Occupied(known) => self.nets[*known.get() as usize].join(net),
+            Slot::Occupied(known) => {
+                self.nets[*known.get()].join(net);
+                false
+            }
             Slot::Vacant(slot) => {
-                // A ledger's frame, which has some bytes for each entry, is shorter than 2^32.
-                slot.insert(self.nets.len() as u32);
+                slot.insert(self.nets.len());
                 self.nets.push(net);
+                true
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Rows of current state: what an entry is after the ledger, one row an entry (docs/rows.md, current state).
 
+use std::hash::{Hash, Hasher};
+
 use starmill_xdr::{Asset, ContractEvent, PublicKey, Spanned, TrustLineAsset};
 
 use crate::AddressBytes;
@@ -17,7 +19,7 @@ pub enum EntryOp {
 }
 
 /// A credit asset: code and issuer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CreditAsset {
     /// Code, padded with zero bytes: 4 of them for an alphanum4, 12 for an alphanum12.
     pub code: [u8; 12],
@@ -63,6 +65,15 @@ impl CreditAsset {
     /// `CODE:ISSUER`; bytes that are not UTF-8 become U+FFFD.
     pub fn to_text(&self) -> String {
         format!("{}:{}", String::from_utf8_lossy(self.code_text()), strkey::address(&AddressBytes::account(&self.issuer)))
+    }
+}
+
+impl Hash for CreditAsset {
+    /// As numbers, which is faster than as bytes. The size of the code tells nothing that its padding does not, but for odd ones.
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.code.as_chunks::<4>().0.iter().for_each(|part| state.write_u32(u32::from_ne_bytes(*part)));
+        self.issuer.as_chunks::<8>().0.iter().for_each(|part| state.write_u64(u64::from_ne_bytes(*part)));
     }
 }
 

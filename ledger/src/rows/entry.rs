@@ -3,7 +3,8 @@
 use std::hash::Hash;
 
 use super::{
-    CreditAsset, EntryOp, LiquidityPoolBalanceRow, LiquidityPoolRow, NativeBalanceRow, SacBalanceRow, Sep41AllowanceRow, TrustlineBalanceRow,
+    CreditAsset, EntryOp, LiquidityPoolBalanceRow, LiquidityPoolRow, NativeBalanceRow, SacBalanceRow, Sep41AllowanceRow,
+    TrustlineBalanceRow,
 };
 use crate::AddressBytes;
 

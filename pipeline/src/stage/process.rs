@@ -12,7 +12,7 @@ use starmill_xdr::Arena;
 
 use crate::Process;
 
-/// Fewest bytes of transactions that are worth a thread of their own: their rows take some times as long as waking it.
+/// Fewest bytes of transactions that are worth a chunk of their own: their rows take longer than waking a thread and joining what it made.
 pub const CHUNK_BYTES_MIN: usize = 64 << 10;
 
 /// Splits transactions, given in the order of their frame, into at most `parts` runs of about the same bytes; nothing into nothing.
