@@ -56,6 +56,9 @@ type Made = (LedgerRow, Sealed);
 /// The rows of a chunk, and the buffers that it used, with its part of current state.
 type Chunk<R, S> = Result<(R, Work<S>), LedgerError>;
 
+/// A chunk made apart, and its place among the chunks of its ledger.
+type Apart<R, S> = (usize, Chunk<R, S>);
+
 /// Chunks of a ledger for each thread: enough that all threads end at about the same time, few enough that joining them costs little.
 const CHUNKS_PER_THREAD: usize = 6;
 
@@ -216,7 +219,7 @@ impl<P: Process, R: Rows> Engine<P, R> {
         scratch: &mut P::Scratch,
         rows: &mut R,
         state: &mut CurrentState,
-    ) -> Result<Vec<(usize, Chunk<R, P::Scratch>)>, LedgerError> {
+    ) -> Result<Vec<Apart<R, P::Scratch>>, LedgerError> {
         let ranges = stage::process::split(&ledger.skim.transactions, pool.map_or(1, |_| self.threads * CHUNKS_PER_THREAD));
         let open = Mutex::new(0..ranges.len());
         // Calls of their own, so that no lock is held while a chunk is made.

@@ -336,7 +336,9 @@ proptest::proptest! {
             parts[index * chunks / changes.len()].native_balance(*order, *existed, native(1, *op, index as i64));
         }
         let mut whole = CurrentState::default();
-        parts.iter_mut().for_each(|part| whole.append(part));
+        for part in &mut parts {
+            whole.append(part);
+        }
         proptest::prop_assert_eq!(folded(whole).native, Vec::from_iter(left_of_sorted(&changes)));
     }
 }
