@@ -5,11 +5,11 @@
 //! Buffers and arenas are kept from ledger to ledger.
 
 use std::ops::Range;
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use starmill_ledger::rows::{LedgerRow, Rows};
 use starmill_ledger::verify::{self, Sealed};
@@ -17,6 +17,7 @@ use starmill_ledger::{ChainCheck, CurrentState, LedgerError, Network, PairedLedg
 use starmill_xdr::{Arena, ArenaPool};
 
 use crate::progress::{Progress, Stage};
+use crate::shares::{Shares, Task};
 use crate::stage;
 
 /// Turns transactions into rows.
@@ -56,8 +57,8 @@ type Made = (LedgerRow, Sealed);
 /// The rows of a chunk, and the buffers that it used, with its part of current state.
 type Chunk<R, S> = Result<(R, Work<S>), LedgerError>;
 
-/// A chunk made apart, and its place among the chunks of its ledger.
-type Apart<R, S> = (usize, Chunk<R, S>);
+/// What is made in any order, each with its place.
+type Placed<T> = Mutex<Vec<(usize, T)>>;
 
 /// Chunks of a ledger for each thread: enough that all threads end at about the same time, few enough that joining them costs little.
 const CHUNKS_PER_THREAD: usize = 6;
@@ -72,20 +73,20 @@ struct Work<S> {
 }
 
 impl<P: Process, R: Rows> Engine<P, R> {
-    /// An engine on `threads` threads of its own; on the caller's alone when that is one or less, or when no thread can be started.
+    /// An engine on `threads` threads, the caller's among them; on the caller's alone when that is one or less, or when no thread can be started.
     pub fn new(network: Network, processor: P, threads: usize) -> Self {
         let pool = if threads > 1 {
-            ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("starmill-process-{i}")).build().ok()
+            ThreadPoolBuilder::new().num_threads(threads - 1).thread_name(|i| format!("starmill-process-{i}")).build().ok()
         } else {
             None
         };
-        let threads = pool.as_ref().map_or(1, ThreadPool::current_num_threads);
+        let threads = pool.as_ref().map_or(1, |pool| 1 + pool.current_num_threads());
         Self {
             network,
             processor,
             pool,
             threads,
-            arenas: ArenaPool::new(threads + 1),
+            arenas: ArenaPool::new(threads),
             work: Mutex::default(),
             spare: Mutex::default(),
             progress: Arc::default(),
@@ -128,10 +129,8 @@ impl<P: Process, R: Rows> Engine<P, R> {
     /// Returns the lines of the ledgers that went well and the error of the first that did not. Of that one and those after it nothing is in
     /// `rows`.
     pub fn ledgers<F: AsRef<[u8]> + Sync>(&self, frames: &[F], rows: &mut R) -> (Vec<LedgerRow>, Option<LedgerError>) {
-        let made: Vec<Result<(Made, R), LedgerError>> = match &self.pool {
-            Some(pool) if frames.len() >= self.threads => {
-                pool.install(|| frames.par_iter().with_max_len(1).map(|frame| self.apart(frame.as_ref(), None)).collect())
-            }
+        let made = match &self.pool {
+            Some(pool) if frames.len() >= self.threads => self.side_by_side(pool, frames),
             pool => frames.iter().map(|frame| self.apart(frame.as_ref(), pool.as_ref())).collect(),
         };
         let mut done = Vec::with_capacity(made.len());
@@ -146,6 +145,23 @@ impl<P: Process, R: Rows> Engine<P, R> {
             }
         }
         (done, None)
+    }
+
+    /// Whole ledgers, each on one thread.
+    fn side_by_side<F: AsRef<[u8]> + Sync>(&self, pool: &ThreadPool, frames: &[F]) -> Vec<Result<(Made, R), LedgerError>> {
+        let next = AtomicUsize::new(0);
+        let made = Mutex::new(Vec::with_capacity(frames.len()));
+        let work = || {
+            while let Some((place, frame)) = Some(next.fetch_add(1, Relaxed)).and_then(|place| Some((place, frames.get(place)?))) {
+                let ledger = self.apart(frame.as_ref(), None);
+                lock(&made).push((place, ledger));
+            }
+        };
+        pool.in_place_scope(|scope| {
+            (1..self.threads).for_each(|_| scope.spawn(|_| work()));
+            work();
+        });
+        in_order(made)
     }
 
     fn apart(&self, frame: &[u8], pool: Option<&ThreadPool>) -> Result<(Made, R), LedgerError> {
@@ -176,13 +192,14 @@ impl<P: Process, R: Rows> Engine<P, R> {
         let start = Instant::now();
         let Work { skim, hashes, scratch, state } = work;
         let aside = pool.filter(|_| frame.len() >= stage::hash::FRAME_BYTES_MIN);
-        let head = match aside {
-            Some(pool) => {
-                let hashed = |start| counters(Stage::Hash).busy(start);
-                stage::hash::beside_skim(&self.network, frame, skim, pool, hashes, hashed)?
-            }
-            None => stage::skim::skim(frame, skim)?,
+        let head = if let Some(pool) = aside {
+            stage::hash::beside_skim(&self.network, frame, skim, pool, hashes, &self.progress)?
+        } else {
+            let head = stage::skim::skim(frame, skim)?;
+            counters(Stage::Skim).busy(start);
+            head
         };
+        let start = Instant::now();
         let line = stage::skim::ledger_row(&head, skim);
         let sealed = verify::seal(frame, &head, skim, self.verify)?;
         counters(Stage::Skim).worked(start, 1);
@@ -199,7 +216,7 @@ impl<P: Process, R: Rows> Engine<P, R> {
         let chunks = self.chunks(&ledger, pool, scratch, rows, state)?;
         counters(Stage::Process).worked(start, 1);
         let start = Instant::now();
-        for (_, chunk) in chunks {
+        for chunk in chunks {
             let (mut chunk, mut part) = chunk?;
             stage::fold::join((&mut *rows, &mut *state), (&mut chunk, &mut part.state));
             self.recycle(chunk);
@@ -210,8 +227,7 @@ impl<P: Process, R: Rows> Engine<P, R> {
         Ok((line, sealed))
     }
 
-    /// Writes the rows of a ledger's first transactions, and gives those of the others in chunks apart, in order. Whoever is free takes the
-    /// next chunk: the caller from the front, so that what it writes stays where it is, and threads of the pool from the back.
+    /// Writes the rows of a ledger's first transactions, and gives those of the others in chunks apart, in order ([`Shares`]).
     fn chunks(
         &self,
         ledger: &PairedLedger<'_>,
@@ -219,44 +235,85 @@ impl<P: Process, R: Rows> Engine<P, R> {
         scratch: &mut P::Scratch,
         rows: &mut R,
         state: &mut CurrentState,
-    ) -> Result<Vec<Apart<R, P::Scratch>>, LedgerError> {
+    ) -> Result<Vec<Chunk<R, P::Scratch>>, LedgerError> {
         let ranges = stage::process::split(&ledger.skim.transactions, pool.map_or(1, |_| self.threads * CHUNKS_PER_THREAD));
-        let open = Mutex::new(0..ranges.len());
-        // Calls of their own, so that no lock is held while a chunk is made.
-        let (front, back) = (|| lock(&open).next(), || lock(&open).next_back());
+        let workers = pool.map_or(1, |_| self.threads.min(ranges.len()).max(1));
+        let shares = Shares::new(ranges.len(), workers);
         let apart = Mutex::new(Vec::new());
         let mut here = || {
             let mut arena = self.arenas.lease();
-            while let Some(next) = front() {
-                stage::process::process(&self.processor, ledger, ranges[next].clone(), &mut arena, scratch, rows, state)?;
+            while let Some(task) = shares.next(0) {
+                match task {
+                    Task::Own(next) => {
+                        stage::process::process(&self.processor, ledger, ranges[next].clone(), &mut arena, scratch, rows, state)?;
+                    }
+                    Task::Taken(last) => {
+                        let chunk = self.chunk(ledger, ranges[last].clone());
+                        lock(&apart).push((last, chunk));
+                    }
+                }
             }
             Ok::<(), LedgerError>(())
         };
         match pool {
-            Some(pool) if ranges.len() > 1 => pool.in_place_scope(|scope| {
-                for _ in 1..self.threads.min(ranges.len()) {
-                    scope.spawn(|_| {
-                        while let Some(last) = back() {
-                            let chunk = self.chunk(ledger, ranges[last].clone());
-                            lock(&apart).push((last, chunk));
-                        }
-                    });
+            Some(pool) if workers > 1 => pool.in_place_scope(|scope| {
+                for worker in 1..workers {
+                    let (shares, ranges, apart) = (&shares, &ranges, &apart);
+                    scope.spawn(move |_| self.chunks_of_worker(worker, ledger, ranges, shares, apart));
                 }
                 here()
             }),
             _ => here(),
         }?;
-        let mut apart = apart.into_inner().unwrap_or_else(PoisonError::into_inner);
-        apart.sort_unstable_by_key(|(place, _)| *place);
-        Ok(apart)
+        Ok(in_order(apart))
+    }
+
+    /// The chunks that a worker other than the caller makes: one of all that are its own, and one of each that it takes from another.
+    fn chunks_of_worker(
+        &self,
+        worker: usize,
+        ledger: &PairedLedger<'_>,
+        ranges: &[Range<usize>],
+        shares: &Shares,
+        apart: &Placed<Chunk<R, P::Scratch>>,
+    ) {
+        let mut own = None;
+        while let Some(task) = shares.next(worker) {
+            match task {
+                Task::Own(next) => {
+                    let (_, chunk) = own.get_or_insert_with(|| (next, Ok(self.spare_chunk())));
+                    self.extend(chunk, ledger, ranges[next].clone());
+                }
+                Task::Taken(last) => {
+                    let chunk = self.chunk(ledger, ranges[last].clone());
+                    lock(apart).push((last, chunk));
+                }
+            }
+        }
+        lock(apart).extend(own);
     }
 
     /// The rows of some transactions of a ledger, apart.
     fn chunk(&self, ledger: &PairedLedger<'_>, range: Range<usize>) -> Chunk<R, P::Scratch> {
-        let (mut rows, mut part, mut arena) = (self.spare_rows(), self.take_work(), self.arenas.lease());
+        let mut chunk = Ok(self.spare_chunk());
+        self.extend(&mut chunk, ledger, range);
+        chunk
+    }
+
+    /// Adds the rows of the transactions that follow, unless one before has failed.
+    fn extend(&self, chunk: &mut Chunk<R, P::Scratch>, ledger: &PairedLedger<'_>, range: Range<usize>) {
+        let Ok((rows, part)) = chunk else { return };
+        let mut arena = self.arenas.lease();
+        let made = stage::process::process(&self.processor, ledger, range, &mut arena, &mut part.scratch, rows, &mut part.state);
+        if let Err(error) = made {
+            *chunk = Err(error);
+        }
+    }
+
+    fn spare_chunk(&self) -> (R, Work<P::Scratch>) {
+        let (rows, mut part) = (self.spare_rows(), self.take_work());
         part.state.clear();
-        stage::process::process(&self.processor, ledger, range, &mut arena, &mut part.scratch, &mut rows, &mut part.state)?;
-        Ok((rows, part))
+        (rows, part)
     }
 
     fn take_work(&self) -> Work<P::Scratch> {
@@ -283,7 +340,14 @@ impl<P: Process, R: Rows> Engine<P, R> {
     }
 }
 
+/// What was made at each place, by place.
+fn in_order<T>(made: Placed<T>) -> Vec<T> {
+    let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    made.sort_unstable_by_key(|(place, _)| *place);
+    made.into_iter().map(|(_, made)| made).collect()
+}
+
 /// Buffers behind these locks are valid whatever the thread before was doing when it panicked: users clear them first.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,6 +7,7 @@ pub mod budget;
 mod engine;
 mod progress;
 mod run;
+mod shares;
 pub mod stage;
 
 pub use engine::{Engine, Process};
