@@ -106,6 +106,8 @@ pub(crate) struct RunArgs {
     /// Memory for ledgers and rows between the source and the commit, in MiB; one ledger alone may take more.
     #[arg(long, value_name = "MIB", default_value = "256")]
     pub(crate) memory_mib: std::num::NonZeroU16,
+    #[command(flatten)]
+    pub(crate) bounds: crate::bounds::BoundsArgs,
     /// Print the summary as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

@@ -5,6 +5,7 @@
 
 mod args;
 mod bench;
+mod bounds;
 mod database;
 mod failure;
 mod files;

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let report = match &args.sink {
         SinkChoice::Postgres => {
             let database = database::Database::open(&args.database)?;
-            let mut sink = PostgresSink::open(database.config(&network))?;
+            let mut sink = PostgresSink::open(args.bounds.widen(database.config(&network)))?;
             let report = drive(args, &network, source, &mut sink, &progress, "postgres");
             let mut report = report.map_err(|error| database.explain(error))?;
             let metrics = sink.metrics();
@@ -197,7 +197,7 @@ fn drive<K: Sink>(
 ) -> anyhow::Result<Report> {
     let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     let engine: Engine<AllRows, K::Rows> = Engine::new(network.clone(), AllRows, threads).verifying(args.verify).counting(progress);
-    let limits = Limits::within(usize::from(args.memory_mib.get()) << 20);
+    let limits = args.bounds.limit(Limits::within(usize::from(args.memory_mib.get()) << 20));
     let read = source.sources.progress();
     let ended = Arc::clone(&source.ended);
     let start = Instant::now();
