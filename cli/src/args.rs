@@ -74,6 +74,21 @@ pub(crate) struct DatabaseArgs {
     pub(crate) data_dir: PathBuf,
 }
 
+/// Which of the two writers of a database this is, and what it keeps. Each has one process at a time; the two work side by side.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct WriterArgs {
+    /// Fill in history beside the process that follows the chain: never touches the current state of ledgers below those that are there.
+    #[arg(long)]
+    pub(crate) backfill: bool,
+    /// While another process writes, stand by until it goes, instead of ending with `writer-busy`.
+    #[arg(long)]
+    pub(crate) standby: bool,
+    /// Keep history for so long before the newest ledger: days, for example 90d. Older partitions are dropped, and their ledgers no longer count as
+    /// covered; current state stays.
+    #[arg(long, env = "STARMILL_RETENTION", value_name = "DAYS", value_parser = parse_days)]
+    pub(crate) retention: Option<u32>,
+}
+
 /// Read ledgers and write their rows, each ledger exactly once.
 ///
 /// Ledgers whose rows are there already are passed over, so the same command again goes on where the last one stopped. Ctrl-C finishes the batch that is
@@ -84,6 +99,7 @@ pub(crate) struct DatabaseArgs {
   starmill run --from 63092982 --to 63092991 'lake/*.zst'
   stellar-core … | starmill run - --network testnet      what captive core writes
   starmill run ledgers/ --database-url postgres://me@db/stellar
+  starmill run --backfill --from 2 --to 1000000 'lake/*.zst' --database-url …   history, beside a run at the tip
   starmill run ledgers/ --sink jsonl:rows                JSON lines, a file a table and batch
   starmill run ledgers/ --sink null: --json              how fast without a database")]
 pub(crate) struct RunArgs {
@@ -93,6 +109,8 @@ pub(crate) struct RunArgs {
     pub(crate) network: NetworkArgs,
     #[command(flatten)]
     pub(crate) database: DatabaseArgs,
+    #[command(flatten)]
+    pub(crate) writer: WriterArgs,
     /// Where rows go: postgres, jsonl:FOLDER, or null: (counts them).
     #[arg(long, default_value = "postgres", value_name = "SINK", value_parser = parse_sink)]
     pub(crate) sink: SinkChoice,
@@ -124,6 +142,13 @@ fn parse_ledger(text: &str) -> Result<u32, String> {
         Ok(0) => Err("the first ledger of a network is 1".into()),
         Ok(sequence) => Ok(sequence),
         Err(_) => Err(format!("not a number from 1 to {}", u32::MAX)),
+    }
+}
+
+fn parse_days(text: &str) -> Result<u32, String> {
+    match text.strip_suffix('d').unwrap_or(text).parse() {
+        Ok(days @ 1..=36_500) => Ok(days),
+        _ => Err("not a number of days from 1 to 36500, for example 90d".into()),
     }
 }
 

@@ -1,0 +1,109 @@
+//! `starmill run`: ledgers from sources into a sink, each exactly once; progress, Ctrl-C, summary.
+
+mod report;
+mod source;
+mod stop;
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError};
+use std::thread::Builder;
+use std::time::Instant;
+
+use anyhow::Context;
+use starmill_ledger::Network;
+use starmill_ledger::sink::Sink;
+use starmill_pipeline::{Engine, Limits, Outcome, Progress};
+use starmill_sinks::{JsonlSink, NullSink, PostgresSink};
+
+use crate::args::{RunArgs, SinkChoice};
+use crate::failure::Failure;
+use crate::output::complain;
+use crate::processor::AllRows;
+use crate::{database, progress};
+use report::Report;
+use source::Source;
+use stop::{INTERRUPTED, no_thread, unless_stopped};
+
+/// Runs.
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let run = Run { args, progress: Arc::default(), finished: Arc::default() };
+    stop::on_signals(&run.progress, &run.finished)?;
+    let Some((source, network)) = source::open(args, &run.progress)? else {
+        complain!("stopped before the first ledger; nothing was written");
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let report = match &args.sink {
+        SinkChoice::Postgres => match run.write_to_postgres(&network, source)? {
+            Some(report) => report,
+            None => return Ok(ExitCode::from(INTERRUPTED)),
+        },
+        SinkChoice::Jsonl(folder) => run.drive(&network, source, &mut JsonlSink::open(folder, network.passphrase())?, "jsonl")?,
+        SinkChoice::Null => run.drive(&network, source, &mut NullSink::default(), "null")?,
+    };
+    report::print(args, &network, &run.progress, &report).context("the rows are written; printing the summary")?;
+    Ok(if report.outcome == Outcome::Stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+/// One run.
+struct Run<'a> {
+    args: &'a RunArgs,
+    progress: Arc<Progress>,
+    /// Set when nothing is left to commit.
+    finished: Arc<AtomicBool>,
+}
+
+impl Run<'_> {
+    /// Into Postgres; `None` when it was asked to stop while another process wrote.
+    fn write_to_postgres(&self, network: &Network, source: Source) -> anyhow::Result<Option<Report>> {
+        let database = database::Database::open(&self.args.database)?;
+        let config = database.config(network, &self.args.writer);
+        let opened = unless_stopped(&self.progress, "postgres", move || Ok(PostgresSink::open(config)?))?;
+        let Some(mut sink) = opened else {
+            complain!("stopped before this process was the writer; nothing was written");
+            database.close()?;
+            return Ok(None);
+        };
+        let report = self.drive(network, source, &mut sink, "postgres");
+        let mut report = report.map_err(|error| database.explain(error))?;
+        let metrics = sink.metrics();
+        report.sink_busy = Some(metrics.postgres_time());
+        report.sink_bytes = Some(metrics.bytes_sent());
+        report.partitions_dropped = metrics.partitions_dropped();
+        if let Some(error) = sink.retention_error() {
+            complain!("warning[{}]: old partitions are still there: {error}; the next run drops them", error.code());
+        }
+        drop(sink);
+        database.close()?;
+        Ok(Some(report))
+    }
+
+    /// Runs the pipeline into a sink and shows how it goes.
+    fn drive<K: Sink>(&self, network: &Network, source: Source, sink: &mut K, name: &'static str) -> anyhow::Result<Report> {
+        let Self { args, progress, finished } = self;
+        let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+        let engine: Engine<AllRows, K::Rows> = Engine::new(network.clone(), AllRows, threads).verifying(args.verify).counting(progress);
+        let limits = Limits::within(usize::from(args.memory_mib.get()) << 20);
+        let read = source.sources.progress();
+        let ended = Arc::clone(&source.ended);
+        let start = Instant::now();
+        let over = AtomicBool::new(false);
+        let (outcome, elapsed) = std::thread::scope(|scope| {
+            let watch = || progress::watch(progress, &|| (read.read_bytes(), read.total_bytes()), &|| over.load(Relaxed));
+            let watcher = Builder::new().name("starmill-progress".into()).spawn_scoped(scope, watch);
+            let watcher = watcher.map_err(|error| no_thread("progress", &error))?;
+            let outcome = starmill_pipeline::run(source.into_inputs(), &engine, sink, limits, progress);
+            finished.store(true, Relaxed);
+            let elapsed = start.elapsed();
+            over.store(true, Relaxed);
+            watcher.thread().unpark();
+            Ok::<_, Failure>((outcome, elapsed))
+        })?;
+        let outcome = outcome.map_err(|error| report::explain(error, progress))?;
+        let ended = ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if outcome == Outcome::Complete {
+            source::check_range(&args.source, ended)?;
+        }
+        Ok(Report { outcome, elapsed, sink: name, sink_busy: None, sink_bytes: None, partitions_dropped: 0 })
+    }
+}
