@@ -277,7 +277,8 @@ pub(crate) struct BenchProcessArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   starmill synth --ledgers 100 --tx-per-ledger 50 --output chain.xdr
-  starmill synth --ledgers 1000 | starmill run -")]
+  starmill synth --ledgers 1000 | starmill run -
+  starmill synth --ledgers 1000 --per-second 2 --files live/ & starmill run --follow live/")]
 pub(crate) struct SynthArgs {
     /// How many ledgers.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
@@ -288,9 +289,18 @@ pub(crate) struct SynthArgs {
     /// Number that the chain is made from; another one, another chain.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Seconds from the close of one ledger to that of the next.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=86_400))]
+    pub(crate) close_interval: u32,
+    /// As a network does it: so many ledgers a second, each closed at the time when it is written. The bytes then differ from run to run.
+    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "close_interval")]
+    pub(crate) per_second: Option<u32>,
     /// Where to write the framed stream; standard output when not given.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// A folder in which to write each ledger as a file of its own, which appears whole.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "output")]
+    pub(crate) files: Option<PathBuf>,
 }
 
 /// Prints completions.

@@ -78,3 +78,37 @@ pub fn folder() -> tempfile::TempDir {
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("a folder of our own");
     folder
 }
+
+/// The private server of a folder, running on after the command that started it, until this is dropped.
+#[derive(Debug)]
+pub struct Server<'a> {
+    folder: &'a Path,
+    data: String,
+    /// Where several processes at a time can reach it.
+    pub url: String,
+}
+
+impl<'a> Server<'a> {
+    /// Starts the server of the usual data folder, which must be there.
+    pub fn of(folder: &'a Path) -> Self {
+        Self::of_data(folder, "starmill-data")
+    }
+
+    /// Starts the server of a data folder that is there.
+    pub fn of_data(folder: &'a Path, data: &str) -> Self {
+        Self { folder, data: data.to_owned(), url: ok(folder, &["db", "url", "--data-dir", data]).trim().to_owned() }
+    }
+
+    /// What a query says, a line a row, columns parted by `|`.
+    pub fn query(&self, sql: &str) -> String {
+        let out = Command::new("psql").args([&self.url, "-qAtX", "-v", "ON_ERROR_STOP=1", "-c", sql]).output().expect("psql starts");
+        assert!(out.status.success(), "{sql}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).trim_end().to_owned()
+    }
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        let _ = starmill(self.folder).args(["db", "stop", "--data-dir", &self.data]).output();
+    }
+}
