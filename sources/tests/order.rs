@@ -1,6 +1,7 @@
 //! Many sources are one ascending run of ledgers, whatever their names; gaps, repeats and steps back are errors that name their places.
 
 use glob as _;
+use notify as _;
 use serde_json as _;
 use starmill_ledger as _;
 use starmill_xdr as _;
