@@ -53,6 +53,13 @@ pub(crate) struct SourceArgs {
     /// Let ledgers be missing between others.
     #[arg(long)]
     pub(crate) allow_gaps: bool,
+    /// Do not end with the source, but wait for what comes: new files in folders, more in a file that grows, another writer of a named pipe. Goes on behind
+    /// the highest ledger that the database has.
+    #[arg(long, conflicts_with_all = ["newest_first", "backfill"])]
+    pub(crate) follow: bool,
+    /// Read files from the newest to the oldest, the ledgers of each in their order.
+    #[arg(long)]
+    pub(crate) newest_first: bool,
 }
 
 /// pubnet, testnet, futurenet, local, or a passphrase; found from the ledgers' own hashes when not given.
@@ -98,6 +105,7 @@ pub(crate) struct WriterArgs {
   starmill run ledgers/                                  into starmill's own Postgres, in ./starmill-data
   starmill run --from 63092982 --to 63092991 'lake/*.zst'
   stellar-core … | starmill run - --network testnet      what captive core writes
+  starmill run --follow lake/                            and then each ledger as it appears there
   starmill run ledgers/ --database-url postgres://me@db/stellar
   starmill run --backfill --from 2 --to 1000000 'lake/*.zst' --database-url …   history, beside a run at the tip
   starmill run ledgers/ --sink jsonl:rows                JSON lines, a file a table and batch

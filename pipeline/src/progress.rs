@@ -124,6 +124,7 @@ pub struct Progress {
     pub stop: AtomicBool,
     stages: [StageCounters; 7],
     close_to_commit: Latency,
+    read_to_commit: Latency,
 }
 
 impl Progress {
@@ -135,6 +136,11 @@ impl Progress {
     /// From a ledger's close, by its own clock in whole seconds, to its commit.
     pub fn close_to_commit(&self) -> &Latency {
         &self.close_to_commit
+    }
+
+    /// From the moment at which the source had given a ledger to its commit.
+    pub fn read_to_commit(&self) -> &Latency {
+        &self.read_to_commit
     }
 
     pub(crate) fn committed(&self, ledgers: &[LedgerRow], rows: u64, bytes: usize) {

@@ -24,6 +24,7 @@ mod following;
 mod globs;
 mod items;
 mod lookalike;
+mod newest;
 mod order;
 mod packing;
 mod peek;
@@ -64,6 +65,8 @@ pub struct Options {
     pub allow_gaps: bool,
     /// Whether the end is waited for instead of reached: new files in folders, more in a file that grows, another writer of a named pipe.
     pub follow: bool,
+    /// Whether files are read from the newest to the oldest, the ledgers of each in their order.
+    pub newest_first: bool,
     /// Largest ledger, in bytes.
     pub frame_bytes_max: u64,
     /// Most bytes that gzip, zstd and base64 together may give out before one more ledger is complete. Ends the reading of a file that
@@ -78,6 +81,7 @@ impl Default for Options {
             to: None,
             allow_gaps: false,
             follow: false,
+            newest_first: false,
             frame_bytes_max: FRAME_BYTES_MAX,
             unpacked_bytes_max: UNPACKED_BYTES_MAX,
         }

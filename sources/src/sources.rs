@@ -1,7 +1,7 @@
 //! Many sources as one ascending run of frames.
 //!
 //! Opening looks at the first ledger of each and sorts by it; reading then has one file open at a time. Streams cannot be opened twice,
-//! so they stay open from the start. When following, what appears later is looked at in the same way, and read when its turn has come.
+//! so they stay open from the start. Newest first, the files come the other way round. When following, what appears later is looked at in the same way, and read when its turn has come.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use crate::arguments::{Place, expand};
 use crate::file::Kind;
 use crate::following::{Following, GROWING_INTERVAL, Next, may_grow};
+use crate::newest::NewestFirst;
 use crate::order::Order;
 use crate::steady::Steady;
 use crate::{ErrorKind, FileLedgers, Frame, Options, Origin, Progress, SourceError};
@@ -36,6 +37,7 @@ pub struct Sources {
     waiting: VecDeque<Entry>,
     current: Option<Current>,
     following: Option<Following>,
+    newest: Option<NewestFirst>,
     options: Options,
     order: Order,
     outcome: Outcome,
@@ -87,6 +89,10 @@ impl Sources {
         // Stable: where two begin with the same ledger the order of the arguments stays, and `check` names both.
         entries.sort_by_key(|entry| entry.first);
         check(entries.iter().map(|entry| (entry.first, &entry.place)), options)?;
+        if options.newest_first {
+            let newest = NewestFirst::new(entries, progress.clone(), options)?;
+            return Ok(Self { newest: Some(newest), ..Self::new(VecDeque::new(), progress, options) });
+        }
         Ok(Self::new(entries.into(), progress, options))
     }
 
@@ -99,9 +105,9 @@ impl Sources {
         Ok(Self::new(VecDeque::from([entry]), progress, options))
     }
 
-    fn new(waiting: VecDeque<Entry>, progress: Progress, options: Options) -> Self {
+    pub(crate) fn new(waiting: VecDeque<Entry>, progress: Progress, options: Options) -> Self {
         let (order, outcome) = (Order::default(), Outcome::default());
-        Self { waiting, current: None, following: None, options, order, outcome, progress, done: false }
+        Self { waiting, current: None, following: None, newest: None, options, order, outcome, progress, done: false }
     }
 
     /// How far reading has come.
@@ -112,7 +118,7 @@ impl Sources {
     /// What came out so far. Final when the iterator has ended.
     pub fn outcome(&self) -> Outcome {
         let Options { from, to, .. } = self.options;
-        let mut outcome = self.outcome;
+        let mut outcome = self.newest.as_ref().map_or(self.outcome, NewestFirst::outcome);
         match (outcome.first, outcome.last) {
             (Some(first), Some(last)) => {
                 outcome.missing_at_start = from.filter(|from| *from < first).map(|from| (from, first - 1));
@@ -252,7 +258,11 @@ impl Iterator for Sources {
         if self.done {
             return None;
         }
-        let frame = self.wanted().transpose();
+        let frame = match &mut self.newest {
+            Some(newest) => newest.next(),
+            None => self.wanted(),
+        };
+        let frame = frame.transpose();
         self.done = !matches!(frame, Some(Ok(_)));
         if self.done {
             self.current = None;

@@ -107,6 +107,25 @@ impl<'a> Server<'a> {
     }
 }
 
+impl Server<'_> {
+    /// A checksum of every table that holds rows of ledgers, current state and coverage among them: `table|rows|md5`, a line a table.
+    pub fn checksums(&self) -> String {
+        let tables = self.query(
+            "select c.relname from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') \
+             and not c.relispartition and c.relname not like 'starmill%' and c.relname not in ('protocols') order by 1",
+        );
+        assert!(tables.lines().count() > 10, "{tables}");
+        tables.lines().fold(String::new(), |sums, table| {
+            // When a row was made is of the run, not of the ledger.
+            let sql = format!(
+                "select '{table}', count(*), md5(coalesce(string_agg(r, ' ' order by r), '')) \
+                 from (select (to_jsonb(t) - 'created_at' - 'updated_at' - 'ingested_at')::text r from {table} t) t"
+            );
+            sums + &self.query(&sql) + "\n"
+        })
+    }
+}
+
 impl Drop for Server<'_> {
     fn drop(&mut self) {
         let _ = starmill(self.folder).args(["db", "stop", "--data-dir", &self.data]).output();

@@ -20,23 +20,6 @@ fn coverage(folder: &Path) -> String {
     status["coverage"].to_string()
 }
 
-/// A checksum of every table that holds rows of ledgers, current state among them.
-fn checksums(server: &Server<'_>) -> String {
-    let tables = server.query(
-        "select c.relname from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition \
-         and c.relname not like 'starmill%' and c.relname not in ('protocols') order by 1",
-    );
-    assert!(tables.lines().count() > 10, "{tables}");
-    tables.lines().fold(String::new(), |sums, table| {
-        // When a row was first made is of the run, not of the ledger.
-        let sql = format!(
-            "select '{table}', count(*), md5(coalesce(string_agg(r::text, ' ' order by r::text), '')) \
-             from (select (to_jsonb(t) - 'created_at' - 'updated_at' - 'ingested_at')::text r from {table} t) t"
-        );
-        sums + &server.query(&sql) + "\n"
-    })
-}
-
 fn spawn(folder: &Path, arguments: &[&str]) -> Child {
     starmill(folder).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
@@ -74,7 +57,7 @@ fn a_backfill_beside_the_tip_gives_the_tables_of_one_run() {
     }
     assert_eq!(coverage(folder), "[[2,121]]");
     let history = |server: &Server<'_>| {
-        let all = checksums(server);
+        let all = server.checksums();
         let mine = ["transactions|", "operations|", "transactions_accounts|", "operations_accounts|", "state_changes|"];
         all.lines().filter(|line| mine.iter().any(|table| line.starts_with(table))).map(str::to_owned).collect::<Vec<_>>()
     };
@@ -183,5 +166,5 @@ fn who_asks_for_the_end_has_it_though_the_database_does_not_answer() {
     ok(folder, &[&["run", "chain.xdr"], &to[..]].concat());
     assert_eq!(coverage(folder), "[[2,41]]");
     ok(folder, &["run", "chain.xdr", "--data-dir", "one"]);
-    assert_eq!(checksums(&server), checksums(&Server::of_data(folder, "one")));
+    assert_eq!(server.checksums(), Server::of_data(folder, "one").checksums());
 }

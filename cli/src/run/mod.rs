@@ -11,16 +11,17 @@ use std::thread::Builder;
 use std::time::Instant;
 
 use anyhow::Context;
-use starmill_ledger::Network;
 use starmill_ledger::sink::Sink;
+use starmill_ledger::{Coverage, Network};
 use starmill_pipeline::{Engine, Limits, Outcome, Progress};
 use starmill_sinks::{JsonlSink, NullSink, PostgresSink};
 
 use crate::args::{RunArgs, SinkChoice};
+use crate::database::Database;
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::processor::AllRows;
-use crate::{database, progress};
+use crate::{network, progress};
 use report::Report;
 use source::Source;
 use stop::{INTERRUPTED, no_thread, unless_stopped};
@@ -29,18 +30,21 @@ use stop::{INTERRUPTED, no_thread, unless_stopped};
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let run = Run { args, progress: Arc::default(), finished: Arc::default() };
     stop::on_signals(&run.progress, &run.finished)?;
-    let Some((source, network)) = source::open(args, &run.progress)? else {
-        complain!("stopped before the first ledger; nothing was written");
-        return Ok(ExitCode::from(INTERRUPTED));
-    };
     let report = match &args.sink {
-        SinkChoice::Postgres => match run.write_to_postgres(&network, source)? {
-            Some(report) => report,
-            None => return Ok(ExitCode::from(INTERRUPTED)),
+        SinkChoice::Postgres => run.write_to_postgres()?,
+        SinkChoice::Jsonl(folder) => match run.open(None, None)? {
+            Some((source, network)) => {
+                let mut sink = JsonlSink::open(folder, network.passphrase())?;
+                Some((run.drive(&network, source, &mut sink, "jsonl")?, network))
+            }
+            None => None,
         },
-        SinkChoice::Jsonl(folder) => run.drive(&network, source, &mut JsonlSink::open(folder, network.passphrase())?, "jsonl")?,
-        SinkChoice::Null => run.drive(&network, source, &mut NullSink::default(), "null")?,
+        SinkChoice::Null => match run.open(None, None)? {
+            Some((source, network)) => Some((run.drive(&network, source, &mut NullSink::default(), "null")?, network)),
+            None => None,
+        },
     };
+    let Some((report, network)) = report else { return Ok(ExitCode::from(INTERRUPTED)) };
     report::print(args, &network, &run.progress, &report).context("the rows are written; printing the summary")?;
     Ok(if report.outcome == Outcome::Stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
@@ -54,17 +58,60 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Into Postgres; `None` when it was asked to stop while another process wrote.
-    fn write_to_postgres(&self, network: &Network, source: Source) -> anyhow::Result<Option<Report>> {
-        let database = database::Database::open(&self.args.database)?;
-        let config = database.config(network, &self.args.writer);
+    /// The sources and the network; `None` when it was asked to stop meanwhile.
+    fn open(&self, known: Option<Network>, after: Option<u32>) -> anyhow::Result<Option<(Source, Network)>> {
+        let known = known.or_else(|| network::given(self.args.network.network.as_deref()));
+        let opened = source::open(self.args, known, after, &self.progress)?;
+        if opened.is_none() {
+            complain!("stopped before the first ledger; nothing was written");
+        }
+        Ok(opened)
+    }
+
+    /// Into Postgres; `None` when it was asked to stop before it could begin.
+    fn write_to_postgres(&self) -> anyhow::Result<Option<(Report, Network)>> {
+        if !self.args.source.follow {
+            // The sources first: where they are no good, nothing is made.
+            let Some((source, network)) = self.open(None, None)? else { return Ok(None) };
+            let database = Database::open(&self.args.database)?;
+            return self.write_to(database, network, |_, _| Ok(Some(source)));
+        }
+        // The database first: it says where to go on.
+        let database = Database::open(&self.args.database)?;
+        let recorded = starmill_sinks::postgres::network(&database.url())?.map(Network::new);
+        if let Some(network) = network::given(self.args.network.network.as_deref()).or(recorded) {
+            return self.write_to(database, network, |network, coverage| {
+                let last = coverage.ranges().last().map(|range| range.hi);
+                Ok(self.open(Some(network), last)?.map(|(source, _)| source))
+            });
+        }
+        let Some((source, network)) = self.open(None, None)? else {
+            database.close()?;
+            return Ok(None);
+        };
+        self.write_to(database, network, |_, _| Ok(Some(source)))
+    }
+
+    /// Into this database, from the source that is opened once it is known what is covered.
+    fn write_to(
+        &self,
+        database: Database,
+        network: Network,
+        source: impl FnOnce(Network, &Coverage) -> anyhow::Result<Option<Source>>,
+    ) -> anyhow::Result<Option<(Report, Network)>> {
+        let config = database.config(&network, &self.args.writer);
         let opened = unless_stopped(&self.progress, "postgres", move || Ok(PostgresSink::open(config)?))?;
         let Some(mut sink) = opened else {
             complain!("stopped before this process was the writer; nothing was written");
             database.close()?;
             return Ok(None);
         };
-        let report = self.drive(network, source, &mut sink, "postgres");
+        let Some(source) = source(network.clone(), &sink.coverage())? else {
+            drop(sink);
+            database.close()?;
+            return Ok(None);
+        };
+        let report = self.drive(&network, source, &mut sink, "postgres");
         let mut report = report.map_err(|error| database.explain(error))?;
         let metrics = sink.metrics();
         report.sink_busy = Some(metrics.postgres_time());
@@ -75,7 +122,7 @@ impl Run<'_> {
         }
         drop(sink);
         database.close()?;
-        Ok(Some(report))
+        Ok(Some((report, network)))
     }
 
     /// Runs the pipeline into a sink and shows how it goes.

@@ -61,7 +61,9 @@ pub(super) fn print(args: &RunArgs, network: &Network, progress: &Progress, repo
     let last = progress.last_committed.load(Relaxed);
     let stopped = report.outcome == Outcome::Stopped;
     let share = report.sink_busy.map(|busy| busy.as_secs_f64() / report.elapsed.as_secs_f64().max(1e-9));
+    let ([half, most, longest], counted) = progress.read_to_commit().quantiles([0.5, 0.99, 1.0]);
     if args.json {
+        let latency = json!({ "p50": half, "p99": most, "max": longest });
         let summary = json!({
             "outcome": if stopped { "stopped" } else { "complete" },
             "network": network.passphrase(),
@@ -80,6 +82,7 @@ pub(super) fn print(args: &RunArgs, network: &Network, progress: &Progress, repo
             "sink_busy_seconds": report.sink_busy.map(|busy| busy.as_secs_f64()),
             "sink_busy_share": share,
             "sink_bytes": report.sink_bytes,
+            "read_to_commit_milliseconds": if counted > 0 { latency } else { serde_json::Value::Null },
             "partitions_dropped": report.partitions_dropped,
             "peak_resident_bytes": summary::peak_resident_bytes(),
         });
@@ -96,6 +99,9 @@ pub(super) fn print(args: &RunArgs, network: &Network, progress: &Progress, repo
     }
     if last > 0 {
         say!("  last ledger   {last:>14}")?;
+    }
+    if args.source.follow && counted > 0 {
+        say!("  to commit     {half:>11} ms  after reading, half of the ledgers; {most} ms or less, 99 of 100")?;
     }
     if let Some(share) = share {
         say!("  database      {:>13.0}%  of the time", share * 100.0)?;

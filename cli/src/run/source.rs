@@ -16,13 +16,22 @@ use crate::network::{self, NetworkError};
 /// Ledgers looked at for one with a transaction, to tell the network by.
 const NETWORK_LEDGERS_MAX: usize = 512;
 
-/// Opens the sources and finds the network; `None` when it was asked to stop meanwhile, since a stream may keep silent for as long as it likes.
-pub(super) fn open(args: &RunArgs, progress: &Progress) -> anyhow::Result<Option<(Source, Network)>> {
-    let (source, given) = (args.source.clone(), network::given(args.network.network.as_deref()));
+/// Opens the sources and finds the network unless it is known; `None` when it was asked to stop meanwhile, since a stream may keep silent for as long as
+/// it likes. A source that is followed begins behind the ledger `after`.
+pub(super) fn open(
+    args: &RunArgs,
+    known: Option<Network>,
+    after: Option<u32>,
+    progress: &Progress,
+) -> anyhow::Result<Option<(Source, Network)>> {
+    let mut source = args.source.clone();
+    if source.follow {
+        source.from = source.from.max(after.map(|after| after.saturating_add(1)));
+    }
     let own = own_folders(args);
     unless_stopped(progress, "open", move || {
         let mut source = Source::open(source, &own)?;
-        let network = given.map_or_else(|| source.detect_network(), Ok)?;
+        let network = known.map_or_else(|| source.detect_network(), Ok)?;
         Ok((source, network))
     })
 }
@@ -49,7 +58,8 @@ pub(super) type Ended = Arc<Mutex<Option<starmill_sources::Outcome>>>;
 
 impl Source {
     fn open(args: SourceArgs, own: &[PathBuf]) -> anyhow::Result<Self> {
-        let options = Options { from: args.from, to: args.to, allow_gaps: args.allow_gaps, ..Options::default() };
+        let SourceArgs { from, to, allow_gaps, follow, newest_first, .. } = args;
+        let options = Options { from, to, allow_gaps, follow, newest_first, ..Options::default() };
         let sources = Sources::open_beside(&args.sources, own, options)?;
         Ok(Self { ahead: Vec::new(), sources, ended: Ended::default(), args })
     }

@@ -35,7 +35,7 @@ pub use error::{PostgresError, StatementError};
 pub use metrics::PostgresMetrics;
 pub use retain::Retained;
 pub use sink::PostgresSink;
-pub use status::{PostgresStatus, RowCounts, TableStatus, status};
+pub use status::{PostgresStatus, RowCounts, TableStatus, network, status};
 
 /// The tables of history, which are divided by close time.
 pub const HISTORY_TABLES: [&str; 5] = ["transactions", "transactions_accounts", "operations", "operations_accounts", "state_changes"];
