@@ -16,30 +16,36 @@ use starmill_ledger::sink::Sink;
 use starmill_pipeline::{Engine, Limits, Outcome, Progress};
 use starmill_sinks::{JsonlSink, NullSink, PostgresSink};
 
+use crate::admin::{Phase, State};
 use crate::args::{RunArgs, SinkChoice};
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::processor::AllRows;
-use crate::{database, progress};
+use crate::{admin, database, progress};
 use report::Report;
 use source::Source;
 use stop::{INTERRUPTED, no_thread, unless_stopped};
 
 /// Runs.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let run = Run { args, progress: Arc::default(), finished: Arc::default() };
+    let progress = Arc::<Progress>::default();
+    let state = Arc::new(State::new(args.sink.name(), Arc::clone(&progress)));
+    admin::start(&args.admin, &state)?;
+    let run = Run { args, progress, state, finished: Arc::default() };
     stop::on_signals(&run.progress, &run.finished)?;
     let Some((source, network)) = source::open(args, &run.progress)? else {
         complain!("stopped before the first ledger; nothing was written");
         return Ok(ExitCode::from(INTERRUPTED));
     };
+    // Unknown until now, and set nowhere else.
+    let _ = run.state.network.set(network.passphrase().to_owned());
     let report = match &args.sink {
         SinkChoice::Postgres => match run.write_to_postgres(&network, source)? {
             Some(report) => report,
             None => return Ok(ExitCode::from(INTERRUPTED)),
         },
-        SinkChoice::Jsonl(folder) => run.drive(&network, source, &mut JsonlSink::open(folder, network.passphrase())?, "jsonl")?,
-        SinkChoice::Null => run.drive(&network, source, &mut NullSink::default(), "null")?,
+        SinkChoice::Jsonl(folder) => run.drive(&network, source, &mut JsonlSink::open(folder, network.passphrase())?)?,
+        SinkChoice::Null => run.drive(&network, source, &mut NullSink::default())?,
     };
     report::print(args, &network, &run.progress, &report).context("the rows are written; printing the summary")?;
     Ok(if report.outcome == Outcome::Stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
@@ -49,6 +55,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
 struct Run<'a> {
     args: &'a RunArgs,
     progress: Arc<Progress>,
+    /// What the admin address answers from.
+    state: Arc<State>,
     /// Set when nothing is left to commit.
     finished: Arc<AtomicBool>,
 }
@@ -56,15 +64,17 @@ struct Run<'a> {
 impl Run<'_> {
     /// Into Postgres; `None` when it was asked to stop while another process wrote.
     fn write_to_postgres(&self, network: &Network, source: Source) -> anyhow::Result<Option<Report>> {
+        self.state.enter(Phase::Starting("opening the database"));
         let database = database::Database::open(&self.args.database)?;
-        let config = database.config(network, &self.args.writer);
+        let config = database.config(network, &self.args.writer, &self.state);
         let opened = unless_stopped(&self.progress, "postgres", move || Ok(PostgresSink::open(config)?))?;
         let Some(mut sink) = opened else {
             complain!("stopped before this process was the writer; nothing was written");
             database.close()?;
             return Ok(None);
         };
-        let report = self.drive(network, source, &mut sink, "postgres");
+        let _ = self.state.postgres.set(sink.metrics());
+        let report = self.drive(network, source, &mut sink);
         let mut report = report.map_err(|error| database.explain(error))?;
         let metrics = sink.metrics();
         report.sink_busy = Some(metrics.postgres_time());
@@ -79,13 +89,15 @@ impl Run<'_> {
     }
 
     /// Runs the pipeline into a sink and shows how it goes.
-    fn drive<K: Sink>(&self, network: &Network, source: Source, sink: &mut K, name: &'static str) -> anyhow::Result<Report> {
-        let Self { args, progress, finished } = self;
+    fn drive<K: Sink>(&self, network: &Network, source: Source, sink: &mut K) -> anyhow::Result<Report> {
+        let Self { args, progress, state, finished } = self;
         let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
         let engine: Engine<AllRows, K::Rows> = Engine::new(network.clone(), AllRows, threads).verifying(args.verify).counting(progress);
         let limits = Limits::within(usize::from(args.memory_mib.get()) << 20);
         let read = source.sources.progress();
         let ended = Arc::clone(&source.ended);
+        let _ = state.source.set(read.clone());
+        state.enter(Phase::Running);
         let start = Instant::now();
         let over = AtomicBool::new(false);
         let (outcome, elapsed) = std::thread::scope(|scope| {
@@ -94,6 +106,7 @@ impl Run<'_> {
             let watcher = watcher.map_err(|error| no_thread("progress", &error))?;
             let outcome = starmill_pipeline::run(source.into_inputs(), &engine, sink, limits, progress);
             finished.store(true, Relaxed);
+            state.enter(Phase::Stopping);
             let elapsed = start.elapsed();
             over.store(true, Relaxed);
             watcher.thread().unpark();
@@ -104,6 +117,6 @@ impl Run<'_> {
         if outcome == Outcome::Complete {
             source::check_range(&args.source, ended)?;
         }
-        Ok(Report { outcome, elapsed, sink: name, sink_busy: None, sink_bytes: None, partitions_dropped: 0 })
+        Ok(Report { outcome, elapsed, sink: state.sink, sink_busy: None, sink_bytes: None, partitions_dropped: 0 })
     }
 }
