@@ -21,6 +21,7 @@ pub(crate) enum Command {
     Rows(RowsArgs),
     Inspect(InspectArgs),
     Status(StatusArgs),
+    Metrics(MetricsArgs),
     Db(DbArgs),
     Bench(BenchArgs),
     Synth(SynthArgs),
@@ -96,6 +97,23 @@ pub(crate) struct WriterArgs {
     pub(crate) retention: Option<u32>,
 }
 
+/// Where a run can be watched.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct AdminArgs {
+    /// Serve /metrics, /livez, /readyz and /statusz over HTTP there, for a network that is trusted; port 0 takes a free one and says which.
+    #[arg(long, env = "STARMILL_ADMIN_ADDR", value_name = "HOST:PORT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) admin_addr: Option<String>,
+}
+
+/// List the metrics that `starmill run --admin-addr` serves at /metrics, as a table in Markdown.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  starmill metrics --json | jq -r .name")]
+pub(crate) struct MetricsArgs {
+    /// Print one JSON object a metric.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Read ledgers and write their rows, each ledger exactly once.
 ///
 /// Ledgers whose rows are there already are passed over, so the same command again goes on where the last one stopped. Ctrl-C finishes the batch that is
@@ -132,6 +150,8 @@ pub(crate) struct RunArgs {
     /// Memory for ledgers and rows between the source and the commit, in MiB; one ledger alone may take more.
     #[arg(long, value_name = "MIB", default_value = "256")]
     pub(crate) memory_mib: std::num::NonZeroU16,
+    #[command(flatten)]
+    pub(crate) admin: AdminArgs,
     /// Print the summary as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -143,6 +163,17 @@ pub(crate) enum SinkChoice {
     Postgres,
     Jsonl(PathBuf),
     Null,
+}
+
+impl SinkChoice {
+    /// Its name, without what follows it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Postgres => "postgres",
+            Self::Jsonl(_) => "jsonl",
+            Self::Null => "null",
+        }
+    }
 }
 
 fn parse_ledger(text: &str) -> Result<u32, String> {

@@ -9,6 +9,7 @@ use starmill_ledger::Network;
 use starmill_sinks::postgres::{Standby, WriterRole};
 use starmill_sinks::{PostgresConfig, PrivateCluster};
 
+use crate::admin::{Phase, State};
 use crate::args::{DatabaseArgs, DbArgs, DbCommand, WriterArgs};
 use crate::failure::Failure;
 use crate::output::{complain, say};
@@ -48,9 +49,13 @@ impl Database {
     }
 
     /// What a sink needs to write ledgers of a network there.
-    pub(crate) fn config(&self, network: &Network, writer: &WriterArgs) -> PostgresConfig {
+    pub(crate) fn config(&self, network: &Network, writer: &WriterArgs, state: &Arc<State>) -> PostgresConfig {
         let role = if writer.backfill { WriterRole::Backfill } else { WriterRole::Tip };
-        let told = |holder: &str| complain!("standing by: {holder} writes; this process goes on when that one ends");
+        let state = Arc::clone(state);
+        let told = move |holder: &str| {
+            state.enter(Phase::Standby(holder.to_owned()));
+            complain!("standing by: {holder} writes; this process goes on when that one ends");
+        };
         PostgresConfig {
             role,
             wait_for_writer: writer.standby,

@@ -24,7 +24,7 @@ pub fn binary() -> &'static Path {
 pub fn starmill(folder: &Path) -> Command {
     let mut command = Command::new(binary());
     command.current_dir(folder).stdin(Stdio::null());
-    for name in ["STARMILL_NETWORK", "STARMILL_DATABASE_URL", "STARMILL_DATA_DIR"] {
+    for name in ["STARMILL_NETWORK", "STARMILL_DATABASE_URL", "STARMILL_DATA_DIR", "STARMILL_ADMIN_ADDR"] {
         command.env_remove(name);
     }
     command

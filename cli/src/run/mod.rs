@@ -16,31 +16,35 @@ use starmill_ledger::{Coverage, Network};
 use starmill_pipeline::{Engine, Limits, Outcome, Progress};
 use starmill_sinks::{JsonlSink, NullSink, PostgresSink};
 
+use crate::admin::{Phase, State};
 use crate::args::{RunArgs, SinkChoice};
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::output::complain;
 use crate::processor::AllRows;
-use crate::{network, progress};
+use crate::{admin, network, progress};
 use report::Report;
 use source::Source;
 use stop::{INTERRUPTED, no_thread, unless_stopped};
 
 /// Runs.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let run = Run { args, progress: Arc::default(), finished: Arc::default() };
+    let progress = Arc::<Progress>::default();
+    let state = Arc::new(State::new(args.sink.name(), Arc::clone(&progress)));
+    admin::start(&args.admin, &state)?;
+    let run = Run { args, progress, state, finished: Arc::default() };
     stop::on_signals(&run.progress, &run.finished)?;
     let report = match &args.sink {
         SinkChoice::Postgres => run.write_to_postgres()?,
         SinkChoice::Jsonl(folder) => match run.open(None, None)? {
             Some((source, network)) => {
                 let mut sink = JsonlSink::open(folder, network.passphrase())?;
-                Some((run.drive(&network, source, &mut sink, "jsonl")?, network))
+                Some((run.drive(&network, source, &mut sink)?, network))
             }
             None => None,
         },
         SinkChoice::Null => match run.open(None, None)? {
-            Some((source, network)) => Some((run.drive(&network, source, &mut NullSink::default(), "null")?, network)),
+            Some((source, network)) => Some((run.drive(&network, source, &mut NullSink::default())?, network)),
             None => None,
         },
     };
@@ -53,6 +57,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
 struct Run<'a> {
     args: &'a RunArgs,
     progress: Arc<Progress>,
+    /// What the admin address answers from.
+    state: Arc<State>,
     /// Set when nothing is left to commit.
     finished: Arc<AtomicBool>,
 }
@@ -73,10 +79,12 @@ impl Run<'_> {
         if !self.args.source.follow {
             // The sources first: where they are no good, nothing is made.
             let Some((source, network)) = self.open(None, None)? else { return Ok(None) };
+            self.state.enter(Phase::Starting("opening the database"));
             let database = Database::open(&self.args.database)?;
             return self.write_to(database, network, |_, _| Ok(Some(source)));
         }
         // The database first: it says where to go on.
+        self.state.enter(Phase::Starting("opening the database"));
         let database = Database::open(&self.args.database)?;
         let recorded = starmill_sinks::postgres::network(&database.url())?.map(Network::new);
         if let Some(network) = network::given(self.args.network.network.as_deref()).or(recorded) {
@@ -99,19 +107,20 @@ impl Run<'_> {
         network: Network,
         source: impl FnOnce(Network, &Coverage) -> anyhow::Result<Option<Source>>,
     ) -> anyhow::Result<Option<(Report, Network)>> {
-        let config = database.config(&network, &self.args.writer);
+        let config = database.config(&network, &self.args.writer, &self.state);
         let opened = unless_stopped(&self.progress, "postgres", move || Ok(PostgresSink::open(config)?))?;
         let Some(mut sink) = opened else {
             complain!("stopped before this process was the writer; nothing was written");
             database.close()?;
             return Ok(None);
         };
+        let _ = self.state.postgres.set(sink.metrics());
         let Some(source) = source(network.clone(), &sink.coverage())? else {
             drop(sink);
             database.close()?;
             return Ok(None);
         };
-        let report = self.drive(&network, source, &mut sink, "postgres");
+        let report = self.drive(&network, source, &mut sink);
         let mut report = report.map_err(|error| database.explain(error))?;
         let metrics = sink.metrics();
         report.sink_busy = Some(metrics.postgres_time());
@@ -126,13 +135,15 @@ impl Run<'_> {
     }
 
     /// Runs the pipeline into a sink and shows how it goes.
-    fn drive<K: Sink>(&self, network: &Network, source: Source, sink: &mut K, name: &'static str) -> anyhow::Result<Report> {
-        let Self { args, progress, finished } = self;
+    fn drive<K: Sink>(&self, network: &Network, source: Source, sink: &mut K) -> anyhow::Result<Report> {
+        let Self { args, progress, state, finished } = self;
         let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
         let engine: Engine<AllRows, K::Rows> = Engine::new(network.clone(), AllRows, threads).verifying(args.verify).counting(progress);
         let limits = Limits::within(usize::from(args.memory_mib.get()) << 20);
         let read = source.sources.progress();
         let ended = Arc::clone(&source.ended);
+        let _ = state.source.set(read.clone());
+        state.enter(Phase::Running);
         let start = Instant::now();
         let over = AtomicBool::new(false);
         let (outcome, elapsed) = std::thread::scope(|scope| {
@@ -141,6 +152,8 @@ impl Run<'_> {
             let watcher = watcher.map_err(|error| no_thread("progress", &error))?;
             let outcome = starmill_pipeline::run(source.into_inputs(), &engine, sink, limits, progress);
             finished.store(true, Relaxed);
+            state.enter(Phase::Stopping);
+            state.enter(Phase::Stopping);
             let elapsed = start.elapsed();
             over.store(true, Relaxed);
             watcher.thread().unpark();
@@ -151,6 +164,6 @@ impl Run<'_> {
         if outcome == Outcome::Complete {
             source::check_range(&args.source, ended)?;
         }
-        Ok(Report { outcome, elapsed, sink: name, sink_busy: None, sink_bytes: None, partitions_dropped: 0 })
+        Ok(Report { outcome, elapsed, sink: state.sink, sink_busy: None, sink_bytes: None, partitions_dropped: 0 })
     }
 }

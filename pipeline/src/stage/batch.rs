@@ -211,6 +211,7 @@ impl<P: Process, R: Rows, S> Batcher<'_, P, R, S> {
             return Ok(());
         }
         let start = Instant::now();
+        self.progress.stage(Stage::Batch).entered(group.len() as u64);
         let before = held.batch.rows.bytes();
         let (lines, error) = self.engine.ledgers(group, &mut held.batch.rows);
         let made = held.batch.rows.bytes().saturating_sub(before);

@@ -35,6 +35,7 @@ pub fn persist<K: Sink>(
     for Held { mut batch, lease, read_at } in batches {
         let start = Instant::now();
         let (ledgers, rows, bytes) = (batch.ledgers.len(), batch.rows.rows(), batch.rows.bytes());
+        counters.entered(ledgers as u64);
         let committed = sink.commit(&mut batch);
         progress.rows_waiting.remove(ledgers, lease.bytes());
         if let Err(error) = committed {

@@ -32,7 +32,7 @@ pub use config::{PostgresConfig, Standby, WriterRole};
 pub use config::{Step, StepAction, Steps};
 pub use copy::CopyRows;
 pub use error::{PostgresError, StatementError};
-pub use metrics::PostgresMetrics;
+pub use metrics::{Covered, PostgresMetrics, TableTotals};
 pub use retain::Retained;
 pub use sink::PostgresSink;
 pub use status::{PostgresStatus, RowCounts, TableStatus, network, status};
