@@ -152,6 +152,8 @@ pub(crate) struct RunArgs {
     pub(crate) memory_mib: std::num::NonZeroU16,
     #[command(flatten)]
     pub(crate) admin: AdminArgs,
+    #[command(flatten)]
+    pub(crate) bounds: crate::bounds::BoundsArgs,
     /// Print the summary as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

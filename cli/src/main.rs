@@ -6,6 +6,7 @@
 mod admin;
 mod args;
 mod bench;
+mod bounds;
 mod database;
 mod failure;
 mod files;

@@ -22,7 +22,12 @@ pub fn binary() -> &'static Path {
 
 /// A command of the binary in a folder, with nothing of this process's own settings.
 pub fn starmill(folder: &Path) -> Command {
-    let mut command = Command::new(binary());
+    command(binary(), folder)
+}
+
+/// The same of another build of the binary.
+pub fn command(binary: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(binary);
     command.current_dir(folder).stdin(Stdio::null());
     for name in ["STARMILL_NETWORK", "STARMILL_DATABASE_URL", "STARMILL_DATA_DIR", "STARMILL_ADMIN_ADDR"] {
         command.env_remove(name);

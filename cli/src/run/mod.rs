@@ -107,7 +107,7 @@ impl Run<'_> {
         network: Network,
         source: impl FnOnce(Network, &Coverage) -> anyhow::Result<Option<Source>>,
     ) -> anyhow::Result<Option<(Report, Network)>> {
-        let config = database.config(&network, &self.args.writer, &self.state);
+        let config = self.args.bounds.widen(database.config(&network, &self.args.writer, &self.state));
         let opened = unless_stopped(&self.progress, "postgres", move || Ok(PostgresSink::open(config)?))?;
         let Some(mut sink) = opened else {
             complain!("stopped before this process was the writer; nothing was written");
@@ -139,7 +139,7 @@ impl Run<'_> {
         let Self { args, progress, state, finished } = self;
         let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
         let engine: Engine<AllRows, K::Rows> = Engine::new(network.clone(), AllRows, threads).verifying(args.verify).counting(progress);
-        let limits = Limits::within(usize::from(args.memory_mib.get()) << 20);
+        let limits = args.bounds.limit(Limits::within(usize::from(args.memory_mib.get()) << 20));
         let read = source.sources.progress();
         let ended = Arc::clone(&source.ended);
         let _ = state.source.set(read.clone());

@@ -45,8 +45,8 @@ pub(crate) struct Session {
 /// Opens the database for writing and says what it covers. Nothing of what an earlier writer of the role had not committed is left.
 pub(crate) async fn open(config: &PostgresConfig, standby: bool) -> Result<(Session, Coverage), PostgresError> {
     let mut client = writer::become_writer(config, standby).await?;
-    let stored = schema::migrate(&mut client, &config.network, config.partition_days).await?;
-    let epoch = writer::take_over(&mut client, config.role).await?;
+    let stored = schema::migrate(&mut client, config).await?;
+    let epoch = writer::take_over(&mut client, config).await?;
     let coverage = load_coverage(&client).await?;
     let partitions = load_partitions(&client, stored.partition_days).await?;
     let copies = ahead::prepare(&client).await?;

@@ -10,6 +10,7 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::config::{PostgresConfig, WriterRole};
 use super::error::During as _;
+use super::steps::{Step, at};
 use super::{PostgresError, connect, pending};
 
 const OLDEST_SERVER: i32 = 130_000;
@@ -130,7 +131,8 @@ fn holders(key: &str) -> String {
 }
 
 /// Fences off earlier writers of the role and removes what they had written ahead. Returns this writer's epoch.
-pub(crate) async fn take_over(client: &mut Client, role: WriterRole) -> Result<i64, PostgresError> {
+pub(crate) async fn take_over(client: &mut Client, config: &PostgresConfig) -> Result<i64, PostgresError> {
+    let role = config.role;
     let taking = || "taking the writer's epoch".to_owned();
     // An earlier writer's connections may outlive its session, if it hangs. Who may not end them waits for them below.
     let end = format!("SELECT pg_terminate_backend(pid) FROM ({}) copies", holders(copy_lock_key(role)));
@@ -142,8 +144,10 @@ pub(crate) async fn take_over(client: &mut Client, role: WriterRole) -> Result<i
     // Waits for transactions that hold the row, which are committed or gone then; later ones find another epoch.
     let row = tx.query_one("UPDATE starmill_writers SET epoch = epoch + 1 WHERE role = $1 RETURNING epoch", &[&role.name()]).await;
     let epoch = row.and_then(|row| row.try_get(0)).during(taking)?;
-    pending::clean(&tx, role).await?;
+    at(config, Step::Fenced)?;
+    pending::clean(&tx, config).await?;
     tx.commit().await.during(taking)?;
+    at(config, Step::TakenOver)?;
     Ok(epoch)
 }
 
