@@ -21,6 +21,7 @@ pub(crate) enum Command {
     Rows(RowsArgs),
     Inspect(InspectArgs),
     Status(StatusArgs),
+    Verify(crate::verify::VerifyArgs),
     Metrics(MetricsArgs),
     Db(DbArgs),
     Bench(BenchArgs),
@@ -54,6 +55,11 @@ pub(crate) struct SourceArgs {
     /// Let ledgers be missing between others.
     #[arg(long)]
     pub(crate) allow_gaps: bool,
+}
+
+/// Whether the end of the sources is waited for, and which end is read first.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct OrderArgs {
     /// Do not end with the source, but wait for what comes: new files in folders, more in a file that grows, another writer of a named pipe. Goes on behind
     /// the highest ledger that the database has.
     #[arg(long, conflicts_with_all = ["newest_first", "backfill"])]
@@ -132,6 +138,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     #[command(flatten)]
+    pub(crate) order: OrderArgs,
+    #[command(flatten)]
     pub(crate) network: NetworkArgs,
     #[command(flatten)]
     pub(crate) database: DatabaseArgs,
@@ -178,7 +186,7 @@ impl SinkChoice {
     }
 }
 
-fn parse_ledger(text: &str) -> Result<u32, String> {
+pub(crate) fn parse_ledger(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(0) => Err("the first ledger of a network is 1".into()),
         Ok(sequence) => Ok(sequence),

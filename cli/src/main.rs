@@ -23,6 +23,7 @@ mod signals;
 mod status;
 mod summary;
 mod synth;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -47,6 +48,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Rows(args) => rows::rows(&args).map(done),
         Command::Inspect(args) => inspect::inspect(&args).map(done),
         Command::Status(args) => status::status(&args).map(done),
+        Command::Verify(args) => verify::verify(args),
         Command::Metrics(args) => metrics::metrics(&args).map(done),
         Command::Db(args) => database::command(&args),
         Command::Bench(args) => bench::bench(&args).map(done),

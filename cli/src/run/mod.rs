@@ -25,7 +25,8 @@ use crate::processor::AllRows;
 use crate::{admin, network, progress};
 use report::Report;
 use source::Source;
-use stop::{INTERRUPTED, no_thread, unless_stopped};
+pub(crate) use stop::INTERRUPTED;
+use stop::{no_thread, unless_stopped};
 
 /// Runs.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
@@ -53,6 +54,21 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     Ok(if report.outcome == Outcome::Stopped { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
+/// Puts the ledgers of the sources through the pipeline into a sink that `open` makes once the network is known; `None` when it was asked to stop before.
+pub(crate) fn through<K: Sink>(
+    args: &RunArgs,
+    open: impl FnOnce(&Network) -> anyhow::Result<K>,
+) -> anyhow::Result<Option<(Outcome, Arc<Progress>, K)>> {
+    let progress = Arc::<Progress>::default();
+    let state = Arc::new(State::new(args.sink.name(), Arc::clone(&progress)));
+    let run = Run { args, progress, state, finished: Arc::default() };
+    stop::on_signals(&run.progress, &run.finished)?;
+    let Some((source, network)) = run.open(None, None)? else { return Ok(None) };
+    let mut sink = open(&network)?;
+    let report = run.drive(&network, source, &mut sink)?;
+    Ok(Some((report.outcome, run.progress, sink)))
+}
+
 /// One run.
 struct Run<'a> {
     args: &'a RunArgs,
@@ -76,7 +92,7 @@ impl Run<'_> {
 
     /// Into Postgres; `None` when it was asked to stop before it could begin.
     fn write_to_postgres(&self) -> anyhow::Result<Option<(Report, Network)>> {
-        if !self.args.source.follow {
+        if !self.args.order.follow {
             // The sources first: where they are no good, nothing is made.
             let Some((source, network)) = self.open(None, None)? else { return Ok(None) };
             self.state.enter(Phase::Starting("opening the database"));

@@ -100,7 +100,7 @@ pub(super) fn print(args: &RunArgs, network: &Network, progress: &Progress, repo
     if last > 0 {
         say!("  last ledger   {last:>14}")?;
     }
-    if args.source.follow && counted > 0 {
+    if args.order.follow && counted > 0 {
         say!("  to commit     {half:>11} ms  after reading, half of the ledgers; {most} ms or less, 99 of 100")?;
     }
     if let Some(share) = share {

@@ -9,7 +9,7 @@ use starmill_pipeline::{Input, Progress};
 use starmill_sources::{Options, SourceError, Sources};
 
 use super::stop::unless_stopped;
-use crate::args::{RunArgs, SinkChoice, SourceArgs};
+use crate::args::{OrderArgs, RunArgs, SinkChoice, SourceArgs};
 use crate::failure::Failure;
 use crate::network::{self, NetworkError};
 
@@ -25,12 +25,13 @@ pub(super) fn open(
     progress: &Progress,
 ) -> anyhow::Result<Option<(Source, Network)>> {
     let mut source = args.source.clone();
-    if source.follow {
+    let order = args.order;
+    if order.follow {
         source.from = source.from.max(after.map(|after| after.saturating_add(1)));
     }
     let own = own_folders(args);
     unless_stopped(progress, "open", move || {
-        let mut source = Source::open(source, &own)?;
+        let mut source = Source::open(source, order, &own)?;
         let network = known.map_or_else(|| source.detect_network(), Ok)?;
         Ok((source, network))
     })
@@ -57,8 +58,8 @@ pub(super) struct Source {
 pub(super) type Ended = Arc<Mutex<Option<starmill_sources::Outcome>>>;
 
 impl Source {
-    fn open(args: SourceArgs, own: &[PathBuf]) -> anyhow::Result<Self> {
-        let SourceArgs { from, to, allow_gaps, follow, newest_first, .. } = args;
+    fn open(args: SourceArgs, order: OrderArgs, own: &[PathBuf]) -> anyhow::Result<Self> {
+        let (from, to, allow_gaps, OrderArgs { follow, newest_first }) = (args.from, args.to, args.allow_gaps, order);
         let options = Options { from, to, allow_gaps, follow, newest_first, ..Options::default() };
         let sources = Sources::open_beside(&args.sources, own, options)?;
         Ok(Self { ahead: Vec::new(), sources, ended: Ended::default(), args })

@@ -17,7 +17,7 @@ use crate::output::complain;
 use crate::signals;
 
 /// Exit status after Ctrl-C.
-pub(super) const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 /// How long a run may go on finishing after it was asked to stop.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 /// Between two looks at whether to stop while something is waited for.

@@ -28,6 +28,7 @@ mod sink;
 mod state;
 mod status;
 mod steps;
+mod verify;
 mod writer;
 
 pub use config::{PostgresConfig, Standby, WriterRole};
@@ -39,6 +40,7 @@ pub use sink::PostgresSink;
 pub use status::{PostgresStatus, RowCounts, TableStatus, network, status};
 #[doc(hidden)]
 pub use steps::{STEPS, Step, StepAction, Steps};
+pub use verify::{Difference, StateCheck, Verified, Verifier};
 
 /// The tables of history, which are divided by close time.
 pub const HISTORY_TABLES: [&str; 5] = ["transactions", "transactions_accounts", "operations", "operations_accounts", "state_changes"];
