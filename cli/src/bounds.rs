@@ -5,7 +5,7 @@ use starmill_pipeline::Limits;
 use starmill_sinks::PostgresConfig;
 
 /// Sizes of batches and queues, and connections for copying.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Bounds")]
 pub(crate) struct BoundsArgs {
     /// Ledgers in one commit at most.

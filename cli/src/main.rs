@@ -3,6 +3,7 @@
 //! Exit status: 0 when everything asked for was done, 1 after an error (one line on standard error: code, place, what to do), 2 for wrong usage, 130 when
 //! Ctrl-C ended it.
 
+mod admin;
 mod args;
 mod bench;
 mod bounds;
@@ -10,6 +11,7 @@ mod database;
 mod failure;
 mod files;
 mod inspect;
+mod metrics;
 mod network;
 mod output;
 mod processor;
@@ -21,6 +23,7 @@ mod signals;
 mod status;
 mod summary;
 mod synth;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -45,6 +48,8 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Rows(args) => rows::rows(&args).map(done),
         Command::Inspect(args) => inspect::inspect(&args).map(done),
         Command::Status(args) => status::status(&args).map(done),
+        Command::Verify(args) => verify::verify(args),
+        Command::Metrics(args) => metrics::metrics(&args).map(done),
         Command::Db(args) => database::command(&args),
         Command::Bench(args) => bench::bench(&args).map(done),
         Command::Synth(args) => synth::synth(&args).map(done),

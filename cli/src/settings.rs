@@ -16,6 +16,7 @@ pub(crate) fn parse() -> Cli {
     let chosen = match (&mut cli.command, matches.subcommand()) {
         (Command::Run(args), Some((_, matches))) => choose(&mut args.database, matches),
         (Command::Status(args), Some((_, matches))) => choose(&mut args.database, matches),
+        (Command::Verify(args), Some((_, matches))) => choose(&mut args.database, matches),
         _ => Ok(()),
     };
     if let Err(message) = chosen {

@@ -20,6 +20,8 @@ pub struct Held<R> {
     pub batch: Batch<R>,
     /// The bytes of its rows.
     pub lease: Lease,
+    /// When each of its ledgers was read.
+    pub read_at: Vec<Instant>,
 }
 
 /// Commits batches until the queue is closed or one fails.
@@ -30,9 +32,10 @@ pub fn persist<K: Sink>(
     progress: &Progress,
 ) -> Result<(), K::Error> {
     let counters = progress.stage(Stage::Persist);
-    for Held { mut batch, lease } in batches {
+    for Held { mut batch, lease, read_at } in batches {
         let start = Instant::now();
         let (ledgers, rows, bytes) = (batch.ledgers.len(), batch.rows.rows(), batch.rows.bytes());
+        counters.entered(ledgers as u64);
         let committed = sink.commit(&mut batch);
         progress.rows_waiting.remove(ledgers, lease.bytes());
         if let Err(error) = committed {
@@ -41,6 +44,9 @@ pub fn persist<K: Sink>(
         }
         counters.worked(start, ledgers as u64);
         progress.committed(&batch.ledgers, rows, bytes);
+        for read_at in read_at {
+            progress.read_to_commit().record(read_at.elapsed());
+        }
         batch.clear();
         drop(lease);
         // Nobody waits for it when the queue is full or the run is over.

@@ -57,7 +57,7 @@ impl Copiers {
 
 impl Copier {
     async fn connect(config: &PostgresConfig) -> Result<Self, PostgresError> {
-        let client = connect::connect(&connect::parse(&config.url)?).await?;
+        let client = connect::connect(&connect::target(config)?).await?;
         let lock = format!("SET synchronous_commit TO off; SELECT pg_advisory_lock_shared({})", writer::copy_lock_key(config.role));
         client.batch_execute(&lock).await.during(|| "setting up a connection for copying".to_owned())?;
         Ok(Self { copies: prepare(&client).await?, client })

@@ -31,6 +31,8 @@ impl WriterRole {
 pub struct PostgresConfig {
     /// `postgresql://user:password@host:port/database`, or libpq's key=value pairs. No TLS yet: use a tunnel for a server elsewhere.
     pub url: String,
+    /// Schema to work in, which must be there, instead of the first one of the role's search path.
+    pub schema: Option<String>,
     /// Passphrase of the network. Recorded in an empty database, compared in any other.
     pub network: String,
     /// Width of a partition in days, for a new database; an existing one keeps its own.
@@ -64,6 +66,7 @@ impl PostgresConfig {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             url: url.into(),
+            schema: None,
             network: network.into(),
             partition_days: 1,
             role: WriterRole::Tip,

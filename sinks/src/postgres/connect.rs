@@ -6,6 +6,7 @@ use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, NoTls};
 
 use super::PostgresError;
+use super::config::PostgresConfig;
 use super::error::During as _;
 
 /// Settings of each session: no surprise from a role's or database's defaults.
@@ -33,12 +34,22 @@ pub(crate) fn parse(url: &str) -> Result<Config, PostgresError> {
     Ok(config)
 }
 
+/// Where a sink works: its database, and its schema where one is named.
+pub(crate) fn target(config: &PostgresConfig) -> Result<Config, PostgresError> {
+    let mut target = parse(&config.url)?;
+    if let Some(schema) = &config.schema {
+        let before = target.get_options().map(|options| format!("{options} ")).unwrap_or_default();
+        target.options(format!("{before}-c search_path={schema}"));
+    }
+    Ok(target)
+}
+
 /// Connects; the connection is driven by a task of the current runtime and ends with the client.
 pub(crate) async fn connect(config: &Config) -> Result<Client, PostgresError> {
     let limit = greeting_limit(config);
     let greeted = tokio::time::timeout(limit, config.connect(NoTls)).await;
-    let greeted = greeted.map_err(|_| PostgresError::no_greeting(target(config), limit))?;
-    let (client, connection) = greeted.map_err(|error| PostgresError::connect(target(config), &error))?;
+    let greeted = greeted.map_err(|_| PostgresError::no_greeting(named(config), limit))?;
+    let (client, connection) = greeted.map_err(|error| PostgresError::connect(named(config), &error))?;
     // An error of the connection reaches whoever waits on the client.
     tokio::spawn(async move { drop(connection.await) });
     client.batch_execute(SESSION).await.during(|| "setting up the session".to_owned())?;
@@ -59,7 +70,7 @@ pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 }
 
 /// Database and host for messages, never the password.
-fn target(config: &Config) -> String {
+fn named(config: &Config) -> String {
     let host = match config.get_hosts().first() {
         Some(Host::Tcp(name)) => name.clone(),
         Some(Host::Unix(path)) => path.display().to_string(),

@@ -69,11 +69,14 @@ pub enum PostgresError {
         message: String,
     },
     /// Another process writes.
-    #[error("another starmill writes to this database ({holder}); stop it, or wait for it")]
+    #[error("another starmill writes to this database ({holder}); stop it, or let this one wait for it (--standby)")]
     WriterBusy {
         /// Who holds the lock.
         holder: String,
     },
+    /// Another process verifies.
+    #[error("another starmill verifies this database; wait for it to end")]
+    VerifyBusy,
     /// Another writer opened the database after this one.
     #[error("another starmill has opened this database for writing since (epoch {stored}, ours {ours}); nothing was written")]
     WriterFenced {
@@ -183,6 +186,7 @@ impl PostgresError {
             Self::SchemaMissing { .. } => "schema-missing",
             Self::SchemaForeign { .. } => "schema-foreign",
             Self::WriterBusy { .. } => "writer-busy",
+            Self::VerifyBusy => "verify-busy",
             Self::WriterFenced { .. } => "writer-fenced",
             Self::LedgerOutOfRange { .. } => "ledger-out-of-range",
             Self::RowCount { .. } => "row-count",

@@ -28,17 +28,19 @@ mod sink;
 mod state;
 mod status;
 mod steps;
+mod verify;
 mod writer;
 
 pub use config::{PostgresConfig, Standby, WriterRole};
 pub use copy::CopyRows;
 pub use error::{PostgresError, StatementError};
-pub use metrics::PostgresMetrics;
+pub use metrics::{Covered, PostgresMetrics, TableTotals};
 pub use retain::Retained;
 pub use sink::PostgresSink;
-pub use status::{PostgresStatus, RowCounts, TableStatus, status};
+pub use status::{PostgresStatus, RowCounts, TableStatus, network, status};
 #[doc(hidden)]
 pub use steps::{STEPS, Step, StepAction, Steps};
+pub use verify::{Difference, StateCheck, Verified, Verifier};
 
 /// The tables of history, which are divided by close time.
 pub const HISTORY_TABLES: [&str; 5] = ["transactions", "transactions_accounts", "operations", "operations_accounts", "state_changes"];

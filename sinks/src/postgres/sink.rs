@@ -58,11 +58,13 @@ impl PostgresSink {
     pub fn open(config: PostgresConfig) -> Result<Self, PostgresError> {
         let runtime = connect::runtime()?;
         let (session, coverage) = runtime.block_on(session::open(&config, config.wait_for_writer))?;
+        let metrics = Arc::<PostgresMetrics>::default();
+        metrics.covers(&coverage);
         Ok(Self {
             config,
             session: Some(session),
             coverage,
-            metrics: Arc::default(),
+            metrics,
             sort: AccountSort::default(),
             plan: Plan::default(),
             retention: Retention::default(),
@@ -79,6 +81,8 @@ impl PostgresSink {
         self.abandon();
         let (session, coverage) = self.runtime.block_on(session::open(&self.config, false))?;
         self.session = Some(session);
+        self.metrics.reconnected();
+        self.metrics.covers(&coverage);
         self.coverage = coverage;
         Ok(())
     }
@@ -105,6 +109,7 @@ impl PostgresSink {
         });
         match result {
             Ok((retained, coverage)) => {
+                self.metrics.covers(&coverage);
                 self.coverage = coverage;
                 self.metrics.retained(retained.partitions);
                 Ok(retained)
@@ -155,7 +160,7 @@ impl PostgresSink {
         if again {
             // Whether the last attempt came to its end is not known when its COMMIT was not answered.
             if self.runtime.block_on(cover::has(&session.client, self.config.role, &batch.ledgers))? {
-                self.metrics.committed(batch.ledgers.len(), batch.rows.rows(), batch.rows.bytes());
+                self.metrics.committed(batch.ledgers.len(), &batch.rows, &self.plan);
                 return Ok(());
             }
             self.runtime.block_on(session.reload_partitions())?;
@@ -169,7 +174,8 @@ impl PostgresSink {
         session.known.learn(std::mem::take(&mut self.plan.learned));
         self.metrics.dropped(self.plan.sac_balances_dropped);
         done.covered.ranges().iter().for_each(|range| self.coverage.insert(*range));
-        self.metrics.committed(batch.ledgers.len(), batch.rows.rows(), batch.rows.bytes());
+        self.metrics.covers(&self.coverage);
+        self.metrics.committed(batch.ledgers.len(), &batch.rows, &self.plan);
         Ok(())
     }
 

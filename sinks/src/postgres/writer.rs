@@ -36,7 +36,7 @@ pub(crate) fn copy_lock_key(role: WriterRole) -> &'static str {
 
 /// Connects and takes the role's lock, which the server gives back when the session ends. `standby` waits for it as long as it takes.
 pub(crate) async fn become_writer(config: &PostgresConfig, standby: bool) -> Result<Client, PostgresError> {
-    let target = connect::parse(&config.url)?;
+    let target = connect::target(config)?;
     let mut waiting = Waiting { told: false, heard: Instant::now() };
     loop {
         let error = match take_lock(&target, config, standby, &mut waiting).await {
