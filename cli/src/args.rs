@@ -315,6 +315,9 @@ pub(crate) struct BenchProcessArgs {
     /// Rounds; the least time of all counts. Figures to compare need at least 20.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) rounds: u32,
+    /// What is checked of ledgers in the total, as in `run`.
+    #[arg(long, value_name = "LEVEL", default_value = "none", value_parser = |text: &str| text.parse::<Verify>())]
+    pub(crate) verify: Verify,
     /// Print one JSON object a file.
     #[arg(long)]
     pub(crate) json: bool,

@@ -70,7 +70,7 @@ struct Prepared {
 fn measure(file: &str, args: &BenchProcessArgs) -> anyhow::Result<Measured> {
     let (network, ledgers) = prepare(file, args)?;
     let frames: Vec<&[u8]> = ledgers.iter().map(|ledger| ledger.bytes.as_slice()).collect();
-    let engine: Engine<AllRows, CopyRows> = Engine::new(network.clone(), AllRows, args.threads.into());
+    let engine: Engine<AllRows, CopyRows> = Engine::new(network.clone(), AllRows, args.threads.into()).verifying(args.verify);
     let mut times = [Duration::MAX; 6];
     let mut arena = Arena::default();
     let mut skim = Skim::default();

@@ -132,7 +132,7 @@ impl Scene {
         match victim {
             Victim::Starmill if hit && !by_itself && signal != Some(9) => return Err(format!("{what}: {said:?}")),
             Victim::Starmill => {}
-            _ if !by_itself && !(said.status == Some(1) && said.err.contains("error[")) => return Err(format!("{what}: {said:?}")),
+            _ if !(by_itself || said.status == Some(1) && said.err.contains("error[")) => return Err(format!("{what}: {said:?}")),
             _ if !by_itself => println!("{what}: {}", said.err.trim()),
             _ => {}
         }
