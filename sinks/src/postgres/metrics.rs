@@ -15,6 +15,7 @@ pub struct PostgresMetrics {
     sac_balances_dropped: AtomicU64,
     retries: AtomicU64,
     partitions_dropped: AtomicU64,
+    partitions_attached: AtomicU64,
 }
 
 impl PostgresMetrics {
@@ -59,6 +60,20 @@ impl PostgresMetrics {
         self.ledgers.fetch_add(ledgers as u64, Relaxed);
         self.rows.fetch_add(rows, Relaxed);
         self.bytes_sent.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// A partition that was loaded in so many batches.
+    pub(crate) fn attached(&self, batches: u64, ledgers: usize, rows: u64, bytes: usize) {
+        self.commits.fetch_add(batches, Relaxed);
+        self.ledgers.fetch_add(ledgers as u64, Relaxed);
+        self.rows.fetch_add(rows, Relaxed);
+        self.bytes_sent.fetch_add(bytes as u64, Relaxed);
+        self.partitions_attached.fetch_add(1, Relaxed);
+    }
+
+    /// Partitions that were loaded without indexes and attached.
+    pub fn partitions_attached(&self) -> u64 {
+        self.partitions_attached.load(Relaxed)
     }
 
     /// Attempts at a batch after its first.
