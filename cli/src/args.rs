@@ -21,6 +21,7 @@ pub(crate) enum Command {
     Rows(RowsArgs),
     Inspect(InspectArgs),
     Status(StatusArgs),
+    Metrics(MetricsArgs),
     Db(DbArgs),
     Bench(BenchArgs),
     Synth(SynthArgs),
@@ -53,6 +54,13 @@ pub(crate) struct SourceArgs {
     /// Let ledgers be missing between others.
     #[arg(long)]
     pub(crate) allow_gaps: bool,
+    /// Do not end with the source, but wait for what comes: new files in folders, more in a file that grows, another writer of a named pipe. Goes on behind
+    /// the highest ledger that the database has.
+    #[arg(long, conflicts_with_all = ["newest_first", "backfill"])]
+    pub(crate) follow: bool,
+    /// Read files from the newest to the oldest, the ledgers of each in their order.
+    #[arg(long)]
+    pub(crate) newest_first: bool,
 }
 
 /// pubnet, testnet, futurenet, local, or a passphrase; found from the ledgers' own hashes when not given.
@@ -74,6 +82,38 @@ pub(crate) struct DatabaseArgs {
     pub(crate) data_dir: PathBuf,
 }
 
+/// Which of the two writers of a database this is, and what it keeps. Each has one process at a time; the two work side by side.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct WriterArgs {
+    /// Fill in history beside the process that follows the chain: never touches the current state of ledgers below those that are there.
+    #[arg(long)]
+    pub(crate) backfill: bool,
+    /// While another process writes, stand by until it goes, instead of ending with `writer-busy`.
+    #[arg(long)]
+    pub(crate) standby: bool,
+    /// Keep history for so long before the newest ledger: days, for example 90d. Older partitions are dropped, and their ledgers no longer count as
+    /// covered; current state stays.
+    #[arg(long, env = "STARMILL_RETENTION", value_name = "DAYS", value_parser = parse_days)]
+    pub(crate) retention: Option<u32>,
+}
+
+/// Where a run can be watched.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct AdminArgs {
+    /// Serve /metrics, /livez, /readyz and /statusz over HTTP there, for a network that is trusted; port 0 takes a free one and says which.
+    #[arg(long, env = "STARMILL_ADMIN_ADDR", value_name = "HOST:PORT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) admin_addr: Option<String>,
+}
+
+/// List the metrics that `starmill run --admin-addr` serves at /metrics, as a table in Markdown.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  starmill metrics --json | jq -r .name")]
+pub(crate) struct MetricsArgs {
+    /// Print one JSON object a metric.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Read ledgers and write their rows, each ledger exactly once.
 ///
 /// Ledgers whose rows are there already are passed over, so the same command again goes on where the last one stopped. Ctrl-C finishes the batch that is
@@ -83,7 +123,9 @@ pub(crate) struct DatabaseArgs {
   starmill run ledgers/                                  into starmill's own Postgres, in ./starmill-data
   starmill run --from 63092982 --to 63092991 'lake/*.zst'
   stellar-core … | starmill run - --network testnet      what captive core writes
+  starmill run --follow lake/                            and then each ledger as it appears there
   starmill run ledgers/ --database-url postgres://me@db/stellar
+  starmill run --backfill --from 2 --to 1000000 'lake/*.zst' --database-url …   history, beside a run at the tip
   starmill run ledgers/ --sink jsonl:rows                JSON lines, a file a table and batch
   starmill run ledgers/ --sink null: --json              how fast without a database")]
 pub(crate) struct RunArgs {
@@ -93,6 +135,8 @@ pub(crate) struct RunArgs {
     pub(crate) network: NetworkArgs,
     #[command(flatten)]
     pub(crate) database: DatabaseArgs,
+    #[command(flatten)]
+    pub(crate) writer: WriterArgs,
     /// Where rows go: postgres, jsonl:FOLDER, or null: (counts them).
     #[arg(long, default_value = "postgres", value_name = "SINK", value_parser = parse_sink)]
     pub(crate) sink: SinkChoice,
@@ -106,6 +150,10 @@ pub(crate) struct RunArgs {
     /// Memory for ledgers and rows between the source and the commit, in MiB; one ledger alone may take more.
     #[arg(long, value_name = "MIB", default_value = "256")]
     pub(crate) memory_mib: std::num::NonZeroU16,
+    #[command(flatten)]
+    pub(crate) admin: AdminArgs,
+    #[command(flatten)]
+    pub(crate) bounds: crate::bounds::BoundsArgs,
     /// Print the summary as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -119,11 +167,29 @@ pub(crate) enum SinkChoice {
     Null,
 }
 
+impl SinkChoice {
+    /// Its name, without what follows it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Postgres => "postgres",
+            Self::Jsonl(_) => "jsonl",
+            Self::Null => "null",
+        }
+    }
+}
+
 fn parse_ledger(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(0) => Err("the first ledger of a network is 1".into()),
         Ok(sequence) => Ok(sequence),
         Err(_) => Err(format!("not a number from 1 to {}", u32::MAX)),
+    }
+}
+
+fn parse_days(text: &str) -> Result<u32, String> {
+    match text.strip_suffix('d').unwrap_or(text).parse() {
+        Ok(days @ 1..=36_500) => Ok(days),
+        _ => Err("not a number of days from 1 to 36500, for example 90d".into()),
     }
 }
 
@@ -252,7 +318,8 @@ pub(crate) struct BenchProcessArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   starmill synth --ledgers 100 --tx-per-ledger 50 --output chain.xdr
-  starmill synth --ledgers 1000 | starmill run -")]
+  starmill synth --ledgers 1000 | starmill run -
+  starmill synth --ledgers 1000 --per-second 2 --files live/ & starmill run --follow live/")]
 pub(crate) struct SynthArgs {
     /// How many ledgers.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
@@ -263,9 +330,18 @@ pub(crate) struct SynthArgs {
     /// Number that the chain is made from; another one, another chain.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Seconds from the close of one ledger to that of the next.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=86_400))]
+    pub(crate) close_interval: u32,
+    /// As a network does it: so many ledgers a second, each closed at the time when it is written. The bytes then differ from run to run.
+    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "close_interval")]
+    pub(crate) per_second: Option<u32>,
     /// Where to write the framed stream; standard output when not given.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// A folder in which to write each ledger as a file of its own, which appears whole.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "output")]
+    pub(crate) files: Option<PathBuf>,
 }
 
 /// Prints completions.

@@ -2,14 +2,17 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use starmill_ledger::Network;
+use starmill_sinks::postgres::{Standby, WriterRole};
 use starmill_sinks::{PostgresConfig, PrivateCluster};
 
-use crate::args::{DatabaseArgs, DbArgs, DbCommand};
+use crate::admin::{Phase, State};
+use crate::args::{DatabaseArgs, DbArgs, DbCommand, WriterArgs};
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::{complain, say};
 
 /// A database that is there and can be connected to, for as long as this is alive.
 #[derive(Debug)]
@@ -46,8 +49,20 @@ impl Database {
     }
 
     /// What a sink needs to write ledgers of a network there.
-    pub(crate) fn config(&self, network: &Network) -> PostgresConfig {
-        PostgresConfig::new(self.url(), network.passphrase())
+    pub(crate) fn config(&self, network: &Network, writer: &WriterArgs, state: &Arc<State>) -> PostgresConfig {
+        let role = if writer.backfill { WriterRole::Backfill } else { WriterRole::Tip };
+        let state = Arc::clone(state);
+        let told = move |holder: &str| {
+            state.enter(Phase::Standby(holder.to_owned()));
+            complain!("standing by: {holder} writes; this process goes on when that one ends");
+        };
+        PostgresConfig {
+            role,
+            wait_for_writer: writer.standby,
+            standby: Some(Standby(Arc::new(told))),
+            retention_days: writer.retention,
+            ..PostgresConfig::new(self.url(), network.passphrase())
+        }
     }
 
     /// A lost connection of our own server has its reason in the server's log; a full disk is told as such.

@@ -3,12 +3,15 @@
 //! Exit status: 0 when everything asked for was done, 1 after an error (one line on standard error: code, place, what to do), 2 for wrong usage, 130 when
 //! Ctrl-C ended it.
 
+mod admin;
 mod args;
 mod bench;
+mod bounds;
 mod database;
 mod failure;
 mod files;
 mod inspect;
+mod metrics;
 mod network;
 mod output;
 mod processor;
@@ -44,6 +47,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Rows(args) => rows::rows(&args).map(done),
         Command::Inspect(args) => inspect::inspect(&args).map(done),
         Command::Status(args) => status::status(&args).map(done),
+        Command::Metrics(args) => metrics::metrics(&args).map(done),
         Command::Db(args) => database::command(&args),
         Command::Bench(args) => bench::bench(&args).map(done),
         Command::Synth(args) => synth::synth(&args).map(done),

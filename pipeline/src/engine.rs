@@ -172,24 +172,43 @@ impl<P: Process, R: Rows> Engine<P, R> {
 
     /// Whether a ledger follows the one before it; called in the order of the ledgers.
     fn follows(&self, (line, sealed): Made) -> Result<LedgerRow, LedgerError> {
-        lock(&self.chain).link(&sealed)?;
+        let linked = lock(&self.chain).link(&sealed);
+        linked.inspect_err(|_| self.failed(Stage::Skim))?;
         Ok(line)
     }
 
     /// One ledger, on the caller's thread and, where there is a pool and enough to do, on the pool's.
     fn one(&self, frame: &[u8], pool: Option<&ThreadPool>, rows: &mut R) -> Result<Made, LedgerError> {
         let mut work = self.take_work();
-        let line = self.with_work(frame, pool, &mut work, rows);
+        let mut at = Stage::Skim;
+        let line = self.with_work(frame, pool, &mut work, rows, &mut at);
         if line.is_err() {
-            self.progress.stage(Stage::Process).errors.fetch_add(1, Relaxed);
+            self.failed(at);
         }
         self.keep_work(work);
         line
     }
 
-    fn with_work(&self, frame: &[u8], pool: Option<&ThreadPool>, work: &mut Work<P::Scratch>, rows: &mut R) -> Result<Made, LedgerError> {
+    fn failed(&self, stage: Stage) {
+        self.progress.stage(stage).errors.fetch_add(1, Relaxed);
+    }
+
+    /// `at` is the stage that the ledger is in, also when it fails there.
+    fn with_work(
+        &self,
+        frame: &[u8],
+        pool: Option<&ThreadPool>,
+        work: &mut Work<P::Scratch>,
+        rows: &mut R,
+        at: &mut Stage,
+    ) -> Result<Made, LedgerError> {
         let counters = |stage| self.progress.stage(stage);
-        let start = Instant::now();
+        let mut enter = |stage| {
+            *at = stage;
+            counters(stage).entered(1);
+            Instant::now()
+        };
+        let start = enter(Stage::Skim);
         let Work { skim, hashes, scratch, state } = work;
         let aside = pool.filter(|_| frame.len() >= stage::hash::FRAME_BYTES_MIN);
         let head = if let Some(pool) = aside {
@@ -203,19 +222,19 @@ impl<P: Process, R: Rows> Engine<P, R> {
         let line = stage::skim::ledger_row(&head, skim);
         let sealed = verify::seal(frame, &head, skim, self.verify)?;
         counters(Stage::Skim).worked(start, 1);
-        let start = Instant::now();
+        let start = enter(Stage::Hash);
         if aside.is_none() {
             stage::hash::hash(&self.network, frame, &skim.envelopes, hashes);
         }
         let pairs = stage::hash::pair(&self.network, frame, &head, skim, hashes)?;
         let ledger = PairedLedger { network: &self.network, head: &head, frame, skim, pairs: &pairs };
         counters(Stage::Hash).worked(start, 1);
-        let start = Instant::now();
+        let start = enter(Stage::Process);
         rows.ledger(&line);
         state.clear();
         let chunks = self.chunks(&ledger, pool, scratch, rows, state)?;
         counters(Stage::Process).worked(start, 1);
-        let start = Instant::now();
+        let start = enter(Stage::Fold);
         for chunk in chunks {
             let (mut chunk, mut part) = chunk?;
             stage::fold::join((&mut *rows, &mut *state), (&mut chunk, &mut part.state));

@@ -3,11 +3,13 @@
 //! Counters only grow; gauges say what is now. All may be read at any time from any thread, and reading costs the run nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hdrhistogram::Histogram;
 use starmill_ledger::rows::LedgerRow;
+
+use crate::budget::Budget;
 
 /// The stages of a run, in the order in which a ledger passes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +62,13 @@ pub struct StageCounters {
 }
 
 impl StageCounters {
-    /// Counts work on `ledgers` ledgers since `start`.
-    pub(crate) fn worked(&self, start: Instant, ledgers: u64) {
+    /// Counts ledgers that came in.
+    pub(crate) fn entered(&self, ledgers: u64) {
         self.received.fetch_add(ledgers, Relaxed);
+    }
+
+    /// Counts ledgers that go out, after work on them since `start`.
+    pub(crate) fn worked(&self, start: Instant, ledgers: u64) {
         self.emitted.fetch_add(ledgers, Relaxed);
         self.busy(start);
     }
@@ -112,6 +118,8 @@ pub struct Progress {
     pub batches: AtomicU64,
     /// Sequence of the last ledger committed; 0 before the first.
     pub last_committed: AtomicU32,
+    /// The lowest ledger that the sink has gathered and not made durable yet; 0 if there is none.
+    pub gathering_from: AtomicU32,
     /// When the last ledger committed was closed, Unix seconds.
     pub last_closed_at: AtomicI64,
     /// Sequence of the newest ledger that the source has given; 0 before the first.
@@ -124,6 +132,8 @@ pub struct Progress {
     pub stop: AtomicBool,
     stages: [StageCounters; 7],
     close_to_commit: Latency,
+    read_to_commit: Latency,
+    memory: Mutex<Option<Arc<Budget>>>,
 }
 
 impl Progress {
@@ -135,6 +145,20 @@ impl Progress {
     /// From a ledger's close, by its own clock in whole seconds, to its commit.
     pub fn close_to_commit(&self) -> &Latency {
         &self.close_to_commit
+    }
+
+    /// From the moment at which the source had given a ledger to its commit.
+    pub fn read_to_commit(&self) -> &Latency {
+        &self.read_to_commit
+    }
+
+    /// The memory of the run that goes on; of the last one, when none does; `None` before the first.
+    pub fn memory(&self) -> Option<Arc<Budget>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn within(&self, memory: &Arc<Budget>) {
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(memory));
     }
 
     pub(crate) fn committed(&self, ledgers: &[LedgerRow], rows: u64, bytes: usize) {

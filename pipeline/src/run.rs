@@ -103,6 +103,7 @@ where
 {
     let coverage = sink.coverage();
     let budget = Budget::new(limits.bytes_in_flight_max);
+    progress.within(&budget);
     let (frames_in, frames) = bounded(limits.frames_ahead_max);
     // Holds none: a batch leaves the batch stage at the moment at which the sink takes it, and grows until then.
     let (batches_in, batches) = bounded::<Held<K::Rows>>(0);

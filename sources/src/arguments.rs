@@ -17,6 +17,8 @@ pub(crate) struct Place {
     pub(crate) path: Arc<Path>,
     /// Length on disk; `None` for a stream.
     pub(crate) bytes: Option<u64>,
+    /// Whether it is an argument itself, and not one of those in a folder or behind a glob.
+    pub(crate) named: bool,
 }
 
 /// What the arguments stand for, in their order, but nothing in the folders `own`.
@@ -29,7 +31,7 @@ pub(crate) fn expand(arguments: &[String], own: &[PathBuf]) -> Result<Vec<Place>
             if finder.places.iter().any(|place| place.path.as_ref() == Path::new(STDIN)) {
                 return Err(SourceError::about(&path, ErrorKind::StdinTwice));
             }
-            finder.places.push(Place { path, bytes: None });
+            finder.places.push(Place { path, bytes: None, named: true });
         } else if globs::is_glob(argument) && !Path::new(argument).exists() {
             finder.glob(argument)?;
         } else {
@@ -54,7 +56,7 @@ impl Finder {
         let metadata = metadata(&path)?;
         if !metadata.is_dir() {
             let bytes = metadata.is_file().then_some(metadata.len());
-            self.places.push(Place { path, bytes });
+            self.places.push(Place { path, bytes, named: true });
             return Ok(());
         }
         let before = self.places.len();
@@ -72,7 +74,9 @@ impl Finder {
         }
         for path in found {
             if !self.is_own(&path) {
+                let before = self.places.len();
                 self.named(shared(path))?;
+                self.places.iter_mut().skip(before).for_each(|place| place.named = false);
             }
         }
         Ok(())
@@ -99,7 +103,7 @@ impl Finder {
                 if metadata.is_dir() {
                     inner.push(path);
                 } else if metadata.is_file() {
-                    self.places.push(Place { path, bytes: Some(metadata.len()) });
+                    self.places.push(Place { path, bytes: Some(metadata.len()), named: false });
                 } else {
                     return Err(SourceError::about(&path, ErrorKind::NotAFile));
                 }

@@ -76,6 +76,9 @@ pub enum ErrorKind {
     /// Standard input was named more than once.
     #[error("standard input can be read only once; name it once")]
     StdinTwice,
+    /// A stream that was to be read backwards.
+    #[error("is a stream, which comes in its own order; newest first needs files")]
+    StreamBackwards,
     /// A glob that cannot be read.
     #[error("not a valid glob: {0}; to name a file with these characters, put them in [brackets]")]
     BadGlob(String),
@@ -218,6 +221,7 @@ impl ErrorKind {
             Self::NoSource => "no-source",
             Self::BadRange { .. } => "bad-range",
             Self::StdinTwice => "stdin-twice",
+            Self::StreamBackwards => "stream-backwards",
             Self::BadGlob(_) => "bad-glob",
             Self::NoMatch => "no-match",
             Self::NotFound => "not-found",

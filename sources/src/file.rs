@@ -11,10 +11,22 @@ use crate::content::{Told, tell};
 use crate::items::{Item, ItemError, Items};
 use crate::packing::{Meter, Reader, unpack};
 use crate::progress::Counted;
+use crate::tail::Tail;
 use crate::{ErrorKind, Frame, Options, Origin, Progress, STDIN, SourceError, shared};
 
 /// Bytes asked of the system at once.
 const READ_BYTES: usize = 128 << 10;
+
+/// What a path is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Up to its end.
+    File,
+    /// A pipe, a socket, a terminal.
+    Stream,
+    /// A file that is read on as it grows.
+    Growing,
+}
 
 /// The frames of one file, pipe or reader. Opening it looks at the first ledger, no further; the order of ledgers is not looked at, and
 /// the bounds of [`Options`] do not count. After an error or the end there is nothing more.
@@ -39,7 +51,7 @@ impl FileLedgers {
             return Err(SourceError::about(&path, ErrorKind::WrongType { looks_like: "a folder".into() }));
         }
         let progress = Progress::new(metadata.is_file().then_some(metadata.len()));
-        Self::open_counted(&path, progress, options, metadata.is_file())
+        Self::open_counted(&path, progress, options, if metadata.is_file() { Kind::File } else { Kind::Stream })
     }
 
     /// Reads what `reader` gives; `name` stands in errors.
@@ -48,13 +60,14 @@ impl FileLedgers {
     }
 
     /// Opens a path whose bytes another's progress counts.
-    pub(crate) fn open_counted(path: &Arc<Path>, progress: Progress, options: Options, is_file: bool) -> Result<Self, SourceError> {
+    pub(crate) fn open_counted(path: &Arc<Path>, progress: Progress, options: Options, kind: Kind) -> Result<Self, SourceError> {
         let raw: Reader = if path.as_ref() == Path::new(STDIN) {
             Box::new(io::stdin())
         } else {
-            Box::new(File::open(path).map_err(|error| SourceError::about(path, unreadable(error)))?)
+            let file = File::open(path).map_err(|error| SourceError::about(path, unreadable(error)))?;
+            if kind == Kind::Growing { Box::new(Tail(file)) } else { Box::new(file) }
         };
-        Self::stream(path.clone(), raw, progress, options, is_file)
+        Self::stream(path.clone(), raw, progress, options, kind == Kind::File)
     }
 
     fn stream(path: Arc<Path>, raw: Reader, progress: Progress, options: Options, patient: bool) -> Result<Self, SourceError> {

@@ -15,18 +15,23 @@
 //! # Ok::<(), starmill_sources::SourceError>(())
 //! ```
 
+mod appear;
 mod arguments;
 mod content;
 mod error;
 mod file;
+mod following;
 mod globs;
 mod items;
 mod lookalike;
+mod newest;
 mod order;
 mod packing;
 mod peek;
 mod progress;
 mod sources;
+mod steady;
+mod tail;
 
 #[cfg(test)]
 use {serde_json as _, stellar_xdr as _, tempfile as _};
@@ -58,6 +63,10 @@ pub struct Options {
     pub to: Option<u32>,
     /// Whether ledgers may be missing between others.
     pub allow_gaps: bool,
+    /// Whether the end is waited for instead of reached: new files in folders, more in a file that grows, another writer of a named pipe.
+    pub follow: bool,
+    /// Whether files are read from the newest to the oldest, the ledgers of each in their order.
+    pub newest_first: bool,
     /// Largest ledger, in bytes.
     pub frame_bytes_max: u64,
     /// Most bytes that gzip, zstd and base64 together may give out before one more ledger is complete. Ends the reading of a file that
@@ -67,7 +76,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { from: None, to: None, allow_gaps: false, frame_bytes_max: FRAME_BYTES_MAX, unpacked_bytes_max: UNPACKED_BYTES_MAX }
+        Self {
+            from: None,
+            to: None,
+            allow_gaps: false,
+            follow: false,
+            newest_first: false,
+            frame_bytes_max: FRAME_BYTES_MAX,
+            unpacked_bytes_max: UNPACKED_BYTES_MAX,
+        }
     }
 }
 

@@ -22,6 +22,11 @@ pub(crate) struct Order {
 }
 
 impl Order {
+    /// The ledger seen last.
+    pub(crate) fn last(&self) -> Option<u32> {
+        self.last.as_ref().map(|(last, _)| *last)
+    }
+
     /// Takes in the next ledger. Gaps count only inside the wanted range.
     pub(crate) fn see(&mut self, sequence: u32, origin: &Origin, options: &Options) -> Result<(), SourceError> {
         if let Some((last, before)) = &self.last {

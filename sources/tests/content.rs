@@ -1,6 +1,7 @@
 //! Every kind of content, packed in every way, from file, reader and pipe, is the same frames; what is cut or wrong is an error.
 
 use glob as _;
+use notify as _;
 use serde_json as _;
 use starmill_ledger as _;
 use starmill_xdr as _;

@@ -2,6 +2,7 @@
 
 use flate2 as _;
 use glob as _;
+use notify as _;
 use starmill_xdr as _;
 use stellar_xdr as _;
 use tempfile as _;

@@ -1,6 +1,7 @@
 //! Many sources are one ascending run of ledgers, whatever their names; gaps, repeats and steps back are errors that name their places.
 
 use glob as _;
+use notify as _;
 use serde_json as _;
 use starmill_ledger as _;
 use starmill_xdr as _;
@@ -260,4 +261,52 @@ fn folders_of_the_program_itself_are_passed_over() {
     assert_eq!(read(&["own"]), Err("no-match"));
     std::fs::create_dir(at("empty")).unwrap();
     assert_eq!(read(&["a", "empty"]), Err("no-match"));
+}
+
+fn newest_first(options: Options) -> Options {
+    Options { newest_first: true, ..options }
+}
+
+#[test]
+fn newest_first_goes_from_the_last_file_to_the_first() {
+    let folder = mixed();
+    let (sequences, outcome) = all(&folder, newest_first(Options::default())).unwrap();
+    assert_eq!(sequences, [18, 19, 16, 17, 14, 15, 11, 12, 13]);
+    assert_eq!((outcome.first, outcome.last, outcome.ledgers, outcome.is_complete()), (Some(11), Some(19), 9, true));
+    let (sequences, outcome) = all(&folder, newest_first(bounds(12, 16))).unwrap();
+    assert_eq!((sequences, outcome.is_complete()), (vec![16, 14, 15, 12, 13], true));
+    let (sequences, outcome) = all(&folder, newest_first(bounds(9, 21))).unwrap();
+    assert_eq!((sequences.len(), outcome.missing_at_start, outcome.missing_at_end), (9, Some((9, 10)), Some((20, 21))));
+}
+
+#[test]
+fn newest_first_finds_what_is_missing_or_twice_between_files() {
+    let gap = folder(&[("a", framed(&[5, 6])), ("b", framed(&[8, 9]))]);
+    let error = all(&gap, newest_first(Options::default())).unwrap_err();
+    assert_eq!(error.code(), "ledger-gap");
+    assert!(error.to_string().contains("ledgers 7 to 7 are missing before ledger 8"), "{error}");
+    let (sequences, _) = all(&gap, newest_first(Options { allow_gaps: true, ..Options::default() })).unwrap();
+    assert_eq!(sequences, [8, 9, 5, 6]);
+    // What is missing outside of the range is not asked for.
+    assert_eq!(all(&gap, newest_first(bounds(8, 9))).unwrap().0, [8, 9]);
+    let twice = folder(&[("a", framed(&[5, 6, 7, 8])), ("b", framed(&[7, 8, 9]))]);
+    let error = all(&twice, newest_first(Options::default())).unwrap_err();
+    assert_eq!(error.code(), "duplicate-ledger");
+    assert!(error.to_string().contains("ledger 7 was there before") && error.to_string().contains("b, item 1"), "{error}");
+    let inner = folder(&[("a", framed(&[5, 7])), ("b", framed(&[8]))]);
+    assert_eq!(all(&inner, newest_first(Options::default())).unwrap_err().code(), "ledger-gap");
+}
+
+#[test]
+fn a_stream_cannot_be_read_newest_first() {
+    let folder = folder(&[("a", framed(&[5]))]);
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::write(pipe, framed(&[6]))
+    });
+    let error = run(&[argument(&folder.path().join("a")), argument(&pipe)], newest_first(Options::default())).unwrap_err();
+    assert_eq!(error.code(), "stream-backwards");
+    writer.join().unwrap().unwrap();
 }

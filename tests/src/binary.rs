@@ -22,9 +22,14 @@ pub fn binary() -> &'static Path {
 
 /// A command of the binary in a folder, with nothing of this process's own settings.
 pub fn starmill(folder: &Path) -> Command {
-    let mut command = Command::new(binary());
+    command(binary(), folder)
+}
+
+/// The same of another build of the binary.
+pub fn command(binary: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(binary);
     command.current_dir(folder).stdin(Stdio::null());
-    for name in ["STARMILL_NETWORK", "STARMILL_DATABASE_URL", "STARMILL_DATA_DIR"] {
+    for name in ["STARMILL_NETWORK", "STARMILL_DATABASE_URL", "STARMILL_DATA_DIR", "STARMILL_ADMIN_ADDR"] {
         command.env_remove(name);
     }
     command
@@ -77,4 +82,57 @@ pub fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder for the test");
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("a folder of our own");
     folder
+}
+
+/// The private server of a folder, running on after the command that started it, until this is dropped.
+#[derive(Debug)]
+pub struct Server<'a> {
+    folder: &'a Path,
+    data: String,
+    /// Where several processes at a time can reach it.
+    pub url: String,
+}
+
+impl<'a> Server<'a> {
+    /// Starts the server of the usual data folder, which must be there.
+    pub fn of(folder: &'a Path) -> Self {
+        Self::of_data(folder, "starmill-data")
+    }
+
+    /// Starts the server of a data folder that is there.
+    pub fn of_data(folder: &'a Path, data: &str) -> Self {
+        Self { folder, data: data.to_owned(), url: ok(folder, &["db", "url", "--data-dir", data]).trim().to_owned() }
+    }
+
+    /// What a query says, a line a row, columns parted by `|`.
+    pub fn query(&self, sql: &str) -> String {
+        let out = Command::new("psql").args([&self.url, "-qAtX", "-v", "ON_ERROR_STOP=1", "-c", sql]).output().expect("psql starts");
+        assert!(out.status.success(), "{sql}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).trim_end().to_owned()
+    }
+}
+
+impl Server<'_> {
+    /// A checksum of every table that holds rows of ledgers, current state and coverage among them: `table|rows|md5`, a line a table.
+    pub fn checksums(&self) -> String {
+        let tables = self.query(
+            "select c.relname from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') \
+             and not c.relispartition and c.relname not like 'starmill%' and c.relname not in ('protocols') order by 1",
+        );
+        assert!(tables.lines().count() > 10, "{tables}");
+        tables.lines().fold(String::new(), |sums, table| {
+            // When a row was made is of the run, not of the ledger.
+            let sql = format!(
+                "select '{table}', count(*), md5(coalesce(string_agg(r, ' ' order by r), '')) \
+                 from (select (to_jsonb(t) - 'created_at' - 'updated_at' - 'ingested_at')::text r from {table} t) t"
+            );
+            sums + &self.query(&sql) + "\n"
+        })
+    }
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        let _ = starmill(self.folder).args(["db", "stop", "--data-dir", &self.data]).output();
+    }
 }

@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: where the workspace is, and where real ledgers are.
 
 pub mod binary;
+pub mod http;
 
 use std::path::{Path, PathBuf};
 

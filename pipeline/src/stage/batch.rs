@@ -2,7 +2,8 @@
 //!
 //! In: frames, of which those that the sink has are passed over; the rest go through the engine, some at a time, and their rows to the end of the
 //! batch. Out: batches. One is handed over as soon as the sink is free, so that nothing waits when there is no hurry, and grows while it is
-//! not, up to its limits; then the stage waits for the sink. A ledger is never split; the last one may go over a limit by its own size.
+//! not, up to its limits; then the stage waits for the sink. A ledger is never split; the last one may go over a limit by its own size. Where the
+//! source steps back, a batch ends: the ledgers of one ascend.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -90,13 +91,26 @@ impl<P: Process, R: Rows, S> Batcher<'_, P, R, S> {
     pub fn work<K>(&self) -> Result<Outcome, RunError<S, K>> {
         let mut held = self.new_batch();
         let mut group = Vec::new();
+        // Behind a step back: begins the next batch.
+        let mut behind: Option<Leased> = None;
         let mut end = None;
         while end.is_none() && !self.progress.stop.load(Relaxed) {
             if self.sink_gone.load(Relaxed) {
                 return Ok(Outcome::Stopped);
             }
-            match self.next(&mut held) {
-                Next::Frame(frame) => end = self.gather(frame, &mut group),
+            let next = if let Some(frame) = behind.take() {
+                if self.hand_over(&mut held).is_err() {
+                    return Ok(Outcome::Stopped);
+                }
+                Next::Frame(Ok(frame))
+            } else {
+                self.next(&mut held)
+            };
+            match next {
+                Next::Frame(frame) => {
+                    let last = held.batch.ledgers.last().map(|ledger| ledger.sequence);
+                    end = self.gather(frame, last, &mut group, &mut behind);
+                }
                 Next::End => end = Some(Ok(self.ended())),
                 Next::SinkGone => return Ok(Outcome::Stopped),
                 Next::Wait | Next::Taken => {}
@@ -114,7 +128,7 @@ impl<P: Process, R: Rows, S> Batcher<'_, P, R, S> {
     }
 
     fn new_batch(&self) -> Held<R> {
-        Held { batch: self.empty.try_recv().unwrap_or_default(), lease: self.budget.charge(0) }
+        Held { batch: self.empty.try_recv().unwrap_or_default(), lease: self.budget.charge(0), read_at: Vec::new() }
     }
 
     /// Waits for a frame, or for the sink to take a batch that has something in it.
@@ -151,18 +165,31 @@ impl<P: Process, R: Rows, S> Batcher<'_, P, R, S> {
     }
 
     /// Takes a frame and those behind it that are there already, up to the group's bounds. Returns the end of the source, if it is there.
-    fn gather<K>(&self, first: Result<Leased, S>, group: &mut Vec<Leased>) -> Option<Result<Outcome, RunError<S, K>>> {
+    /// A frame that lies before the one it follows, the `last` of the batch to begin with, goes to `behind`.
+    fn gather<K>(
+        &self,
+        first: Result<Leased, S>,
+        last: Option<u32>,
+        group: &mut Vec<Leased>,
+        behind: &mut Option<Leased>,
+    ) -> Option<Result<Outcome, RunError<S, K>>> {
         let mut bytes = 0;
+        let mut last = last;
         let mut next = first;
         loop {
             match next {
                 Err(error) => return Some(Err(RunError::Source(error))),
                 Ok(frame) => {
+                    if last.is_some_and(|last| frame.input.sequence <= last) {
+                        *behind = Some(frame);
+                        return None;
+                    }
                     self.progress.frames_waiting.remove(1, frame.lease.bytes());
                     if self.coverage.contains(frame.input.sequence) {
                         self.progress.skipped.fetch_add(1, Relaxed);
                     } else {
                         bytes += frame.input.bytes.len();
+                        last = Some(frame.input.sequence);
                         group.push(frame);
                     }
                 }
@@ -184,6 +211,7 @@ impl<P: Process, R: Rows, S> Batcher<'_, P, R, S> {
             return Ok(());
         }
         let start = Instant::now();
+        self.progress.stage(Stage::Batch).entered(group.len() as u64);
         let before = held.batch.rows.bytes();
         let (lines, error) = self.engine.ledgers(group, &mut held.batch.rows);
         let made = held.batch.rows.bytes().saturating_sub(before);
@@ -192,6 +220,7 @@ impl<P: Process, R: Rows, S> Batcher<'_, P, R, S> {
         let bytes = group.iter().take(lines.len()).map(|frame| frame.input.bytes.len() as u64).sum();
         self.progress.frame_bytes.fetch_add(bytes, Relaxed);
         self.progress.stage(Stage::Batch).worked(start, lines.len() as u64);
+        held.read_at.extend(group.iter().take(lines.len()).map(|frame| frame.read_at));
         let failed = group.drain(..).nth(lines.len());
         held.batch.ledgers.extend(lines);
         if let (Some(error), Some(Leased { input, .. })) = (error, failed) {

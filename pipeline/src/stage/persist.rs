@@ -1,7 +1,7 @@
 //! Persist: batches into the sink, one at a time, in order.
 //!
-//! In: finished batches. Each is durable as a whole before the next is begun; the first failure ends the stage, and nothing after it is tried.
-//! Emptied batches go back for reuse, and their memory to the budget.
+//! In: finished batches. Each is in the sink as a whole before the next is begun; the first failure ends the stage, and nothing after it is tried.
+//! When there are no more the sink finishes. Emptied batches go back for reuse, and their memory to the budget.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -20,6 +20,8 @@ pub struct Held<R> {
     pub batch: Batch<R>,
     /// The bytes of its rows.
     pub lease: Lease,
+    /// When each of its ledgers was read.
+    pub read_at: Vec<Instant>,
 }
 
 /// Commits batches until the queue is closed or one fails.
@@ -30,9 +32,10 @@ pub fn persist<K: Sink>(
     progress: &Progress,
 ) -> Result<(), K::Error> {
     let counters = progress.stage(Stage::Persist);
-    for Held { mut batch, lease } in batches {
+    for Held { mut batch, lease, read_at } in batches {
         let start = Instant::now();
         let (ledgers, rows, bytes) = (batch.ledgers.len(), batch.rows.rows(), batch.rows.bytes());
+        counters.entered(ledgers as u64);
         let committed = sink.commit(&mut batch);
         progress.rows_waiting.remove(ledgers, lease.bytes());
         if let Err(error) = committed {
@@ -41,10 +44,18 @@ pub fn persist<K: Sink>(
         }
         counters.worked(start, ledgers as u64);
         progress.committed(&batch.ledgers, rows, bytes);
+        progress.gathering_from.store(sink.gathering_from().unwrap_or(0), Relaxed);
+        for read_at in read_at {
+            progress.read_to_commit().record(read_at.elapsed());
+        }
         batch.clear();
         drop(lease);
         // Nobody waits for it when the queue is full or the run is over.
         let _ = empty.try_send(batch);
     }
+    let start = Instant::now();
+    sink.finish().inspect_err(|_| _ = counters.errors.fetch_add(1, Relaxed))?;
+    counters.worked(start, 0);
+    progress.gathering_from.store(0, Relaxed);
     Ok(())
 }

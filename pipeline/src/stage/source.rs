@@ -34,6 +34,8 @@ pub struct Leased {
     pub input: Input,
     /// Its bytes.
     pub lease: Lease,
+    /// When the source had given it.
+    pub read_at: Instant,
 }
 
 impl AsRef<[u8]> for Leased {
@@ -66,11 +68,11 @@ pub fn read<S>(
             }
         };
         counters.received.fetch_add(1, Relaxed);
-        let bytes = input.bytes.len();
+        let (bytes, read_at) = (input.bytes.len(), Instant::now());
         progress.last_read.fetch_max(input.sequence, Relaxed);
         let Some(lease) = budget.acquire(bytes, &progress.stop) else { return };
         progress.frames_waiting.add(1, bytes);
-        if frames.send(Ok(Leased { input, lease })).is_err() {
+        if frames.send(Ok(Leased { input, lease, read_at })).is_err() {
             progress.frames_waiting.remove(1, bytes);
             return;
         }

@@ -8,11 +8,12 @@ use starmill_ledger::rows::LedgerRow;
 use tokio_postgres::{Client, Statement};
 
 use super::PostgresError;
-use super::commit::{at, span};
-use super::config::{PostgresConfig, Step};
+use super::commit::span;
+use super::config::PostgresConfig;
 use super::copy::TABLES;
 use super::error::During as _;
 use super::pieces::{Piece, Whole, divide};
+use super::steps::{Step, at};
 use super::{connect, send, writer};
 
 /// The connections of a session over which history is copied; made when first needed.
@@ -71,8 +72,7 @@ impl Copier {
         writer::begin(&self.client, config.role, epoch, "").await?;
         for piece in load {
             let table = TABLES[piece.table].name;
-            let stored = send::copy(&self.client, &self.copies[piece.table], &piece.bytes);
-            let stored = stored.await.during(|| format!("COPY {table}, ledgers {}", span(ledgers)))?;
+            let stored = send::copy(config, &self.client, (table, &self.copies[piece.table]), &piece.bytes, ledgers).await?;
             if stored != piece.rows {
                 return Err(PostgresError::RowCount { table, sent: piece.rows, stored, ledgers: span(ledgers) });
             }

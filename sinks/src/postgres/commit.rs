@@ -13,12 +13,13 @@ use std::time::{Duration, Instant};
 use futures_util::future::try_join;
 use starmill_ledger::rows::LedgerRow;
 
-use super::config::{PostgresConfig, Step, StepAction};
+use super::config::PostgresConfig;
 use super::copy::{Encoded, STATE_CHANGES, TABLES};
 use super::error::During as _;
 use super::pieces::Whole;
 use super::session::Session;
 use super::state::{Plan, Stage, apply, delete_expired};
+use super::steps::{Step, at};
 use super::{CopyRows, PostgresError, cover, pending, send, writer};
 use starmill_ledger::Coverage;
 
@@ -72,15 +73,6 @@ pub(crate) fn span(ledgers: &[LedgerRow]) -> String {
     }
 }
 
-/// Tells the tests where a commit is, and does what they want.
-pub(crate) fn at(config: &PostgresConfig, step: Step) -> Result<(), PostgresError> {
-    match config.step(step) {
-        StepAction::GoOn => Ok(()),
-        StepAction::Die => Err(PostgresError::Died { step: format!("{step:?}") }),
-        StepAction::LoseConnection => Err(PostgresError::Closed),
-    }
-}
-
 /// Opens the transaction of a small batch; of a large one records its ledgers and commits that. Returns the highest covered ledger, and the names of
 /// partitions that the open transaction has made.
 async fn open(
@@ -102,6 +94,7 @@ async fn open(
         let making = || format!("making partitions for ledgers {}", span(ledgers));
         session.client.batch_execute(&partitions.sql).await.during(making)?;
         made = partitions.names;
+        at(config, Step::Partitioned)?;
     }
     if ahead {
         pending::record(&session.client, config.role, ledgers).await?;
@@ -128,12 +121,13 @@ async fn write(
         }
         let name = TABLES[table].name;
         let bytes = send::lend(&mut encoded.bytes);
-        let stored = send::copy(&session.client, &session.copies[table], &bytes).await;
+        let stored = send::copy(config, &session.client, (name, &session.copies[table]), &bytes, ledgers).await;
         encoded.bytes = send::take_back(bytes);
-        let stored = stored.during(|| format!("COPY {name}, ledgers {}", span(ledgers)))?;
+        let stored = stored?;
         if stored != encoded.rows {
             return Err(PostgresError::RowCount { table: name, sent: encoded.rows, stored, ledgers: span(ledgers) });
         }
+        at(config, Step::Copied(name))?;
     }
     at(config, Step::HistoryWritten)?;
     apply(session, plan, Stage::Balances, ledgers).await?;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::steps::Steps;
+
 /// Which of the two writers of a database this is. Each role has one process at a time; the two work side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriterRole {
@@ -53,16 +55,15 @@ pub struct PostgresConfig {
     pub copy_connections: u16,
     /// Batches of fewer rows are written in one transaction on one connection (measured; docs/performance.md).
     pub ahead_rows_min: u64,
-    /// Whether a backfill loads partitions that are not there yet without indexes, and attaches them when they are whole (see [`PostgresSink::finish`]).
-    ///
-    /// [`PostgresSink::finish`]: super::PostgresSink::finish
+    /// Whether a backfill loads partitions that are not there yet without indexes, and attaches them when they are whole, at the latest when
+    /// the sink finishes.
     pub bulk: bool,
     /// History is kept for so many days, counted back from the newest ledger of a batch, in whole partitions: those that are wholly older are dropped after
     /// a commit, and their ledgers no longer covered. `None` keeps everything.
     pub retention_days: Option<u32>,
     /// How long a commit tries again after faults that may pass by themselves, counted from the first.
     pub retry_max: Duration,
-    /// For tests: called at each step of a commit.
+    /// For tests: called at each step of opening and of a commit.
     #[doc(hidden)]
     pub steps: Option<Steps>,
 }
@@ -88,11 +89,6 @@ impl PostgresConfig {
             steps: None,
         }
     }
-
-    /// Tells the tests where a commit is.
-    pub(crate) fn step(&self, step: Step) -> StepAction {
-        self.steps.as_ref().map_or(StepAction::GoOn, |steps| steps.0(step))
-    }
 }
 
 /// Called with a line that says who writes.
@@ -102,54 +98,5 @@ pub struct Standby(pub Arc<dyn Fn(&str) + Send + Sync>);
 impl fmt::Debug for Standby {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Standby(..)")
-    }
-}
-
-/// Where a commit is.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The ledgers are in `starmill_pending`.
-    Pending,
-    /// A connection has copied a piece of this table, not committed.
-    Copied(&'static str),
-    /// A connection has committed its pieces.
-    CopiesCommitted,
-    /// All pieces are committed, or, in a commit of one transaction, sent.
-    HistoryWritten,
-    /// Current state is written, not committed.
-    StateWritten,
-    /// Coverage is written, not committed.
-    Covered,
-    /// The last COMMIT was answered.
-    Committed,
-    /// Rows are in a partition that nobody sees yet.
-    Loaded,
-    /// Its indexes are built.
-    Indexed,
-    /// It is attached and covered, not committed.
-    Attached,
-}
-
-/// What a test wants to happen there.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepAction {
-    /// Nothing.
-    GoOn,
-    /// The writer dies: no rollback, no cleaning.
-    Die,
-    /// The connection is lost.
-    LoseConnection,
-}
-
-/// A test's hook.
-#[doc(hidden)]
-#[derive(Clone)]
-pub struct Steps(pub Arc<dyn Fn(Step) -> StepAction + Send + Sync>);
-
-impl fmt::Debug for Steps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Steps(..)")
     }
 }

@@ -69,7 +69,7 @@ pub enum PostgresError {
         message: String,
     },
     /// Another process writes.
-    #[error("another starmill writes to this database ({holder}); stop it, or wait for it")]
+    #[error("another starmill writes to this database ({holder}); stop it, or let this one wait for it (--standby)")]
     WriterBusy {
         /// Who holds the lock.
         holder: String,

@@ -14,6 +14,8 @@ mod connect;
 mod copy;
 mod cover;
 mod error;
+#[cfg(feature = "failpoints")]
+mod failpoints;
 mod metrics;
 mod partitions;
 mod pending;
@@ -26,17 +28,18 @@ mod session;
 mod sink;
 mod state;
 mod status;
+mod steps;
 mod writer;
 
 pub use config::{PostgresConfig, Standby, WriterRole};
-#[doc(hidden)]
-pub use config::{Step, StepAction, Steps};
 pub use copy::CopyRows;
 pub use error::{PostgresError, StatementError};
-pub use metrics::PostgresMetrics;
+pub use metrics::{Covered, PostgresMetrics, TableTotals};
 pub use retain::Retained;
 pub use sink::PostgresSink;
-pub use status::{PostgresStatus, RowCounts, TableStatus, status};
+pub use status::{PostgresStatus, RowCounts, TableStatus, network, status};
+#[doc(hidden)]
+pub use steps::{BULK_STEPS, STEPS, Step, StepAction, Steps};
 
 /// The tables of history, which are divided by close time.
 pub const HISTORY_TABLES: [&str; 5] = ["transactions", "transactions_accounts", "operations", "operations_accounts", "state_changes"];

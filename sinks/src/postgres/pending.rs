@@ -6,9 +6,10 @@ use starmill_ledger::rows::LedgerRow;
 use tokio_postgres::{Client, Transaction};
 
 use super::PostgresError;
-use super::config::WriterRole;
+use super::config::{PostgresConfig, WriterRole};
 use super::error::During as _;
 use super::session::load_coverage;
+use super::steps::{Step, at};
 use starmill_ledger::coverage::{Coverage, LedgerRange};
 
 /// The history tables, each with its column of ids.
@@ -46,7 +47,8 @@ pub(crate) fn forget(role: WriterRole) -> String {
 }
 
 /// Deletes the history of a role's pending ledgers that were not committed, and forgets them.
-pub(crate) async fn clean(tx: &Transaction<'_>, role: WriterRole) -> Result<(), PostgresError> {
+pub(crate) async fn clean(tx: &Transaction<'_>, config: &PostgresConfig) -> Result<(), PostgresError> {
+    let role = config.role;
     let cleaning = || "removing what an earlier writer left".to_owned();
     let sql =
         "SELECT lo, hi, extract(epoch FROM closed_from)::int8, extract(epoch FROM closed_to)::int8 FROM starmill_pending WHERE role = $1";
@@ -67,6 +69,7 @@ pub(crate) async fn clean(tx: &Transaction<'_>, role: WriterRole) -> Result<(), 
                     "DELETE FROM {table} WHERE {id} BETWEEN {lo} AND {hi} AND ledger_created_at BETWEEN to_timestamp({from}) AND to_timestamp({to})"
                 );
                 tx.batch_execute(&sql).await.during(|| format!("removing uncommitted rows of {table}"))?;
+                at(config, Step::Cleaned(table))?;
             }
         }
     }

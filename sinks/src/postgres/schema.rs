@@ -8,7 +8,9 @@ use sha2::{Digest as _, Sha256};
 use tokio_postgres::{Client, Transaction};
 
 use super::PostgresError;
+use super::config::PostgresConfig;
 use super::error::During as _;
+use super::steps::{Step, at};
 
 /// What stands in `0002_history.sql` where a table is divided by close time.
 const HISTORY_MARK: &str = "/* history table */";
@@ -61,7 +63,8 @@ pub(crate) struct Network {
 }
 
 /// Brings the schema up to date and checks that the database holds this network, in one transaction.
-pub(crate) async fn migrate(client: &mut Client, network: &str, partition_days: u16) -> Result<Network, PostgresError> {
+pub(crate) async fn migrate(client: &mut Client, config: &PostgresConfig) -> Result<Network, PostgresError> {
+    let partition_days = config.partition_days.max(1);
     let migrating = || "migrating the schema".to_owned();
     let tx = client.transaction().await.during(migrating)?;
     tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('starmill migrations in ' || current_schema(), 0))", &[])
@@ -75,9 +78,10 @@ pub(crate) async fn migrate(client: &mut Client, network: &str, partition_days: 
     let applied = check_applied(applied(&tx).await?)?;
     let timescale = tx.query_opt("SELECT 1 FROM pg_extension WHERE extname = 'timescaledb'", &[]).await.during(migrating)?.is_some();
     for migration in &MIGRATIONS[applied..] {
-        apply(&tx, migration, timescale, partition_days.max(1)).await?;
+        apply(&tx, migration, timescale, partition_days).await?;
     }
-    let network = check_network(&tx, network, partition_days.max(1)).await?;
+    let network = check_network(&tx, &config.network, partition_days).await?;
+    at(config, Step::Migrated)?;
     tx.commit().await.during(migrating)?;
     Ok(network)
 }

@@ -46,8 +46,8 @@ pub(crate) struct Session {
 /// that were being loaded under the epoch `keep`.
 pub(crate) async fn open(config: &PostgresConfig, standby: bool, keep: Option<i64>) -> Result<(Session, Coverage), PostgresError> {
     let mut client = writer::become_writer(config, standby).await?;
-    let stored = schema::migrate(&mut client, &config.network, config.partition_days).await?;
-    let epoch = writer::take_over(&mut client, config.role, keep).await?;
+    let stored = schema::migrate(&mut client, config).await?;
+    let epoch = writer::take_over(&mut client, config, keep).await?;
     let coverage = load_coverage(&client).await?;
     let partitions = load_partitions(&client, stored.partition_days).await?;
     let copies = ahead::prepare(&client).await?;

@@ -63,11 +63,13 @@ impl PostgresSink {
         let (session, coverage) = runtime.block_on(session::open(&config, config.wait_for_writer, None))?;
         let mut bulk = Bulk::default();
         bulk.opened(session.epoch);
+        let metrics = Arc::<PostgresMetrics>::default();
+        metrics.covers(&coverage);
         Ok(Self {
             config,
             session: Some(session),
             coverage,
-            metrics: Arc::default(),
+            metrics,
             sort: AccountSort::default(),
             plan: Plan::default(),
             bulk,
@@ -86,6 +88,8 @@ impl PostgresSink {
         let (session, coverage) = self.runtime.block_on(session::open(&self.config, false, self.bulk.epoch()))?;
         self.bulk.opened(session.epoch);
         self.session = Some(session);
+        self.metrics.reconnected();
+        self.metrics.covers(&coverage);
         self.coverage = coverage;
         self.check_loading().inspect_err(|_| self.session = None)
     }
@@ -112,6 +116,7 @@ impl PostgresSink {
         });
         match result {
             Ok((retained, coverage)) => {
+                self.metrics.covers(&coverage);
                 self.coverage = coverage;
                 self.metrics.retained(retained.partitions);
                 Ok(retained)
@@ -162,7 +167,7 @@ impl PostgresSink {
         if again {
             // Whether the last attempt came to its end is not known when its COMMIT was not answered.
             if self.runtime.block_on(cover::has(&session.client, self.config.role, &batch.ledgers))? {
-                self.metrics.committed(batch.ledgers.len(), batch.rows.rows(), batch.rows.bytes());
+                self.metrics.committed(batch.ledgers.len(), &batch.rows, &self.plan);
                 return Ok(());
             }
             self.runtime.block_on(session.reload_partitions())?;
@@ -176,7 +181,8 @@ impl PostgresSink {
         session.known.learn(std::mem::take(&mut self.plan.learned));
         self.metrics.dropped(self.plan.sac_balances_dropped);
         done.covered.ranges().iter().for_each(|range| self.coverage.insert(*range));
-        self.metrics.committed(batch.ledgers.len(), batch.rows.rows(), batch.rows.bytes());
+        self.metrics.covers(&self.coverage);
+        self.metrics.committed(batch.ledgers.len(), &batch.rows, &self.plan);
         Ok(())
     }
 
@@ -254,5 +260,14 @@ impl Sink for PostgresSink {
         partitions::check_ledgers(&batch.ledgers)?;
         let partitions = self.bulk_partitions(&batch.ledgers)?;
         if partitions.is_empty() { self.commit_indexed(batch) } else { self.commit_in_parts(batch, &partitions) }
+    }
+
+    /// Attaches the partitions that are being loaded.
+    fn finish(&mut self) -> Result<(), PostgresError> {
+        self.attach_all()
+    }
+
+    fn gathering_from(&self) -> Option<u32> {
+        self.loading_from()
     }
 }

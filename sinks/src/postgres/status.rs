@@ -95,6 +95,22 @@ pub fn status(url: &str, counts: RowCounts) -> Result<PostgresStatus, PostgresEr
     })
 }
 
+/// The network whose ledgers a database holds; `None` for a database without the schema.
+///
+/// # Errors
+/// `schema-newer`, and whatever a connection can meet.
+pub fn network(url: &str) -> Result<Option<String>, PostgresError> {
+    let config = connect::parse(url)?;
+    connect::runtime()?.block_on(async {
+        let mut client = connect::connect(&config).await?;
+        match schema::check(&mut client).await {
+            Ok(network) => Ok(Some(network.passphrase)),
+            Err(PostgresError::SchemaMissing { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    })
+}
+
 async fn table(client: &Client, name: &'static str, counts: RowCounts) -> Result<TableStatus, PostgresError> {
     let asking = || format!("measuring {name}");
     let row = client

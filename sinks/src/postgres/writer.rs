@@ -10,6 +10,7 @@ use tokio_postgres::{Client, SimpleQueryMessage, Transaction};
 
 use super::config::{PostgresConfig, WriterRole};
 use super::error::During as _;
+use super::steps::{Step, at};
 use super::{PostgresError, bulk, connect, pending};
 
 const OLDEST_SERVER: i32 = 130_000;
@@ -131,17 +132,18 @@ fn holders(key: &str) -> String {
 
 /// Fences off earlier writers of the role and removes what they had written ahead, or loaded and not finished, unless it was this program under the
 /// epoch `keep`. What a writer of the other role has left goes too, if that writer is gone. Returns this writer's epoch.
-pub(crate) async fn take_over(client: &mut Client, role: WriterRole, keep: Option<i64>) -> Result<i64, PostgresError> {
-    end_copies(client, role).await?;
+pub(crate) async fn take_over(client: &mut Client, config: &PostgresConfig, keep: Option<i64>) -> Result<i64, PostgresError> {
+    end_copies(client, config.role).await?;
     let taking = || "taking the writer's epoch".to_owned();
     let tx = client.transaction().await.during(taking)?;
-    let epoch = fence(&tx, role, keep).await?;
+    let epoch = fence(&tx, config, keep).await?;
     tx.commit().await.during(taking)?;
-    let other = role.other();
+    at(config, Step::TakenOver)?;
+    let other = PostgresConfig { role: config.role.other(), ..config.clone() };
     let tx = client.transaction().await.during(taking)?;
-    let free = format!("SELECT pg_try_advisory_xact_lock({})", lock_key(other));
-    if tx.query_one(&free, &[]).await.and_then(|row| row.try_get(0)).during(taking)? && left(&tx, other).await? {
-        fence(&tx, other, None).await?;
+    let free = format!("SELECT pg_try_advisory_xact_lock({})", lock_key(other.role));
+    if tx.query_one(&free, &[]).await.and_then(|row| row.try_get(0)).during(taking)? && left(&tx, other.role).await? {
+        fence(&tx, &other, None).await?;
     }
     tx.commit().await.during(taking)?;
     Ok(epoch)
@@ -166,13 +168,14 @@ async fn left(tx: &Transaction<'_>, role: WriterRole) -> Result<bool, PostgresEr
     tx.query_one(&sql, &[&role.name()]).await.and_then(|row| row.try_get(0)).during(asking)
 }
 
-async fn fence(tx: &Transaction<'_>, role: WriterRole, keep: Option<i64>) -> Result<i64, PostgresError> {
+async fn fence(tx: &Transaction<'_>, config: &PostgresConfig, keep: Option<i64>) -> Result<i64, PostgresError> {
     let taking = || "taking the writer's epoch".to_owned();
     // Waits for transactions that hold the row, which are committed or gone then; later ones find another epoch.
-    let row = tx.query_one("UPDATE starmill_writers SET epoch = epoch + 1 WHERE role = $1 RETURNING epoch", &[&role.name()]).await;
+    let row = tx.query_one("UPDATE starmill_writers SET epoch = epoch + 1 WHERE role = $1 RETURNING epoch", &[&config.role.name()]).await;
     let epoch = row.and_then(|row| row.try_get(0)).during(taking)?;
-    pending::clean(tx, role).await?;
-    if role == WriterRole::Backfill {
+    at(config, Step::Fenced)?;
+    pending::clean(tx, config).await?;
+    if config.role == WriterRole::Backfill {
         bulk::take_over(tx, keep, epoch).await?;
     }
     Ok(epoch)

@@ -11,11 +11,12 @@ use starmill_ledger::Coverage;
 use starmill_ledger::rows::LedgerRow;
 use tokio_postgres::Client;
 
-use super::super::commit::{at, span};
-use super::super::config::{PostgresConfig, Step};
+use super::super::commit::span;
+use super::super::config::PostgresConfig;
 use super::super::error::During as _;
 use super::super::partitions::Partition;
 use super::super::session::Session;
+use super::super::steps::{Step, at};
 use super::super::{HISTORY_TABLES, PostgresError, cover, writer};
 use super::heap;
 

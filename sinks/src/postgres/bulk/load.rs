@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use starmill_ledger::rows::LedgerRow;
 use tokio_postgres::Client;
 
-use super::super::commit::{at, history, span};
-use super::super::config::{PostgresConfig, Step};
+use super::super::commit::{history, span};
+use super::super::config::PostgresConfig;
 use super::super::copy::TABLES;
 use super::super::error::During as _;
 use super::super::partitions::Partition;
 use super::super::session::Session;
 use super::super::state::Plan;
+use super::super::steps::{Step, at};
 use super::super::{CopyRows, HISTORY_TABLES, PostgresError, cover, send, writer};
 use super::heap;
 
@@ -37,12 +38,12 @@ pub(super) async fn load(
     }
     for (table, encoded) in history(rows, plan).filter(|(_, encoded)| encoded.rows > 0) {
         let table = &TABLES[table];
-        let during = || format!("COPY {} without indexes, ledgers {}", table.name, span(ledgers));
-        let statement = session.client.prepare(&table.copy_into(&heap(partition, table.name))).await.during(during)?;
+        let preparing = || format!("preparing COPY {} without indexes", table.name);
+        let statement = session.client.prepare(&table.copy_into(&heap(partition, table.name))).await.during(preparing)?;
         let bytes = send::lend(&mut encoded.bytes);
-        let stored = send::copy(&session.client, &statement, &bytes).await;
+        let stored = send::copy(config, &session.client, (table.name, &statement), &bytes, ledgers).await;
         encoded.bytes = send::take_back(bytes);
-        let stored = stored.during(during)?;
+        let stored = stored?;
         if stored != encoded.rows {
             return Err(PostgresError::RowCount { table: table.name, sent: encoded.rows, stored, ledgers: span(ledgers) });
         }

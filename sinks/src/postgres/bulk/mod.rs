@@ -7,7 +7,7 @@
 //! partition meanwhile, to which the rows are then added.
 //!
 //! A partition is whole when its ledgers are one run whose neighbours on both sides are covered or in another partition; at the end of the work whatever
-//! is there is attached (`PostgresSink::finish`), and what comes later of that partition is inserted. Rows are sent to Postgres as they come, so memory
+//! is there is attached (`Sink::finish`), and what comes later of that partition is inserted. Rows are sent to Postgres as they come, so memory
 //! does not grow with a partition.
 
 mod attach;
@@ -39,7 +39,6 @@ struct Loading {
     loaded: Coverage,
     batches: u64,
     rows: u64,
-    bytes: usize,
 }
 
 /// What a sink is loading. The database knows the same (`starmill_bulk_ledgers`), for as long as the writer's epoch is `epoch`.
@@ -81,17 +80,16 @@ impl Bulk {
     }
 
     /// Remembers that the rows of these ledgers are there.
-    fn loaded(&mut self, partition: Partition, ledgers: &[LedgerRow], rows: u64, bytes: usize) {
+    fn loaded(&mut self, partition: Partition, ledgers: &[LedgerRow], rows: u64) {
         let at = self.open.iter().position(|loading| loading.partition == partition);
         let mut loading = at.map_or_else(
-            || Loading { partition, ledgers: Vec::new(), loaded: Coverage::new(), batches: 0, rows: 0, bytes: 0 },
+            || Loading { partition, ledgers: Vec::new(), loaded: Coverage::new(), batches: 0, rows: 0 },
             |at| self.open.remove(at),
         );
         loading.ledgers.extend_from_slice(ledgers);
         loading.loaded.insert_all(ledgers.iter().map(|ledger| ledger.sequence));
         loading.batches += 1;
         loading.rows += rows;
-        loading.bytes += bytes;
         self.open.push(loading);
     }
 
@@ -141,7 +139,7 @@ mod tests {
     fn load(bulk: &mut Bulk, sequences: std::ops::Range<u32>) {
         let ledgers = ledgers(sequences);
         let partition = Partitions::new(1, true, BTreeSet::new()).of(ledgers[0].closed_at);
-        bulk.loaded(partition, &ledgers, 1, 1);
+        bulk.loaded(partition, &ledgers, 1);
     }
 
     fn whole(bulk: &Bulk, covered: &[u32]) -> Option<i64> {

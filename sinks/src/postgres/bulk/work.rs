@@ -18,28 +18,16 @@ impl PostgresSink {
         self.bulk.open.iter().fold((0, 0), |sum, loading| (sum.0 + loading.ledgers.len() as u64, sum.1 + loading.rows))
     }
 
-    /// Attaches and covers what is being loaded. To be called at the end of the work, or what was loaded of unfinished partitions is lost. Building
-    /// the indexes of a large partition takes its time.
-    ///
-    /// # Errors
-    /// `bulk-lost`, `writer-fenced`, and whatever a connection can meet.
-    pub fn finish(&mut self) -> Result<(), PostgresError> {
+    /// The lowest ledger of them.
+    pub(crate) fn loading_from(&self) -> Option<u32> {
+        self.bulk.open.iter().filter_map(|loading| loading.loaded.ranges().first()).map(|range| range.lo).min()
+    }
+
+    /// Attaches and covers what is being loaded. Building the indexes of a large partition takes its time.
+    pub(crate) fn attach_all(&mut self) -> Result<(), PostgresError> {
         let mut partitions: Vec<Partition> = self.bulk.open.iter().map(|loading| loading.partition).collect();
         partitions.sort_unstable();
         partitions.into_iter().try_for_each(|partition| self.attach(partition))
-    }
-
-    /// Drops what is being loaded: to stop at once. Nothing of it is covered, so the next run loads it again.
-    ///
-    /// # Errors
-    /// Whatever a connection can meet; the next writer to open drops it then.
-    pub fn discard(&mut self) -> Result<(), PostgresError> {
-        if self.bulk.open.is_empty() {
-            return Ok(());
-        }
-        // A writer that keeps nothing.
-        self.bulk.open.clear();
-        self.reopen()
     }
 
     /// The partitions to which ledgers of a batch go in bulk.
@@ -125,13 +113,14 @@ impl PostgresSink {
             metrics.waited(sending.elapsed());
             result
         })?;
-        self.bulk.loaded(partition, ledgers, rows.rows(), rows.bytes());
+        self.metrics.wrote(rows, &self.plan);
+        self.bulk.loaded(partition, ledgers, rows.rows());
         Ok(())
     }
 
     fn attach(&mut self, partition: Partition) -> Result<(), PostgresError> {
         let Some(loading) = self.bulk.find(partition) else { return Ok(()) };
-        let (batches, rows, bytes) = (loading.batches, loading.rows, loading.bytes);
+        let batches = loading.batches;
         let mut ledgers = loading.ledgers.clone();
         ledgers.sort_unstable_by_key(|ledger| ledger.sequence);
         let covered = self.retrying(|sink, again| {
@@ -153,7 +142,8 @@ impl PostgresSink {
             Some(covered) => covered.ranges().iter().for_each(|range| self.coverage.insert(*range)),
             None => self.coverage.insert_all(ledgers.iter().map(|ledger| ledger.sequence)),
         }
-        self.metrics.attached(batches, ledgers.len(), rows, bytes);
+        self.metrics.attached(batches, ledgers.len());
+        self.metrics.covers(&self.coverage);
         Ok(())
     }
 

@@ -24,6 +24,11 @@ impl Columns {
         self.rows
     }
 
+    /// Bytes of the elements.
+    pub(crate) fn bytes(&self) -> usize {
+        self.columns.iter().map(Vec::len).sum()
+    }
+
     /// Forgets the rows, keeps the buffers.
     pub(crate) fn clear(&mut self) {
         self.rows = 0;

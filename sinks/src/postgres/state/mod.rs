@@ -14,4 +14,4 @@ mod tables;
 pub(crate) use apply::{Stage, apply, delete_expired};
 pub(crate) use known::Known;
 pub(crate) use plan::Plan;
-pub(crate) use tables::{StateStatements, prepare};
+pub(crate) use tables::{STATE_TABLES, StateStatements, prepare};
