@@ -91,7 +91,7 @@ pub(crate) fn verify(args: VerifyArgs) -> anyhow::Result<ExitCode> {
         opened.close()?;
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let verified = verifier.finish()?;
+    let verified = verifier.conclude()?;
     opened.close()?;
     tell(&verified, progress.skipped.load(Relaxed), json)?;
     if verified.differences > 0 && !verified.repaired {

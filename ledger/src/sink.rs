@@ -43,6 +43,17 @@ pub trait Sink: Send {
     /// The ledgers whose rows are durable already. They are not processed again.
     fn coverage(&self) -> Coverage;
 
-    /// Makes the batch durable as a whole. After an error nothing of it is visible.
+    /// Makes the batch durable as a whole, at once or, where the sink gathers much before it shows it, by [`Sink::finish`] at the latest. After an error
+    /// nothing of it is visible.
     fn commit(&mut self, batch: &mut Batch<Self::Rows>) -> Result<(), Self::Error>;
+
+    /// Called once at the end of the work: makes durable what was gathered.
+    fn finish(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// The lowest ledger that was committed and is not durable yet.
+    fn gathering_from(&self) -> Option<u32> {
+        None
+    }
 }

@@ -118,6 +118,8 @@ pub struct Progress {
     pub batches: AtomicU64,
     /// Sequence of the last ledger committed; 0 before the first.
     pub last_committed: AtomicU32,
+    /// The lowest ledger that the sink has gathered and not made durable yet; 0 if there is none.
+    pub gathering_from: AtomicU32,
     /// When the last ledger committed was closed, Unix seconds.
     pub last_closed_at: AtomicI64,
     /// Sequence of the newest ledger that the source has given; 0 before the first.

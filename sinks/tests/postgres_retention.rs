@@ -122,7 +122,8 @@ fn the_other_writer_is_not_cut_off() {
     let db = database();
     let mut tip = PostgresSink::open(db.config.clone()).unwrap();
     let mut config = db.config.clone();
-    config.role = WriterRole::Backfill;
+    // Inserting, as it does where partitions are there.
+    (config.role, config.bulk) = (WriterRole::Backfill, false);
     let mut newest = Filler::inside(day(5, 5), 59).native(EntryOp::Update, 1, 59);
     tip.commit(&mut newest.batch).unwrap();
     for ahead_rows_min in [u64::MAX, 0] {

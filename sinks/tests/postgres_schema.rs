@@ -49,12 +49,20 @@ fn migrations_apply_once_and_make_the_whole_schema() {
     let applied = db.sql.rows("SELECT name, sha256, applied_at FROM starmill_migrations ORDER BY name");
     drop(PostgresSink::open(db.config.clone()).unwrap());
     assert_eq!(db.sql.rows("SELECT name, sha256, applied_at FROM starmill_migrations ORDER BY name"), applied);
-    assert_eq!(applied.len(), 6);
+    assert_eq!(applied.len(), 7);
 
     let tables = db.sql.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename COLLATE \"C\"");
-    let ours = ["ledger_coverage", "starmill_migrations", "starmill_network", "starmill_pending", "starmill_writers"];
+    let ours = [
+        "ledger_coverage",
+        "starmill_bulk",
+        "starmill_bulk_ledgers",
+        "starmill_migrations",
+        "starmill_network",
+        "starmill_pending",
+        "starmill_writers",
+    ];
     let (own, spec): (Vec<_>, Vec<_>) = tables.into_iter().partition(|table| ours.contains(&table.as_str()));
-    assert_eq!((own.len(), spec), (5, TABLES_OF_SPEC.map(str::to_owned).to_vec()));
+    assert_eq!((own.len(), spec), (7, TABLES_OF_SPEC.map(str::to_owned).to_vec()));
     assert_eq!(db.sql.rows("SELECT id, classification_status FROM protocols"), ["SEP41|not_started"]);
     for table in HISTORY_TABLES {
         assert_eq!(db.sql.one(&format!("SELECT relkind FROM pg_class WHERE relname = '{table}'")), "p");

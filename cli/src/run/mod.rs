@@ -169,7 +169,6 @@ impl Run<'_> {
             let outcome = starmill_pipeline::run(source.into_inputs(), &engine, sink, limits, progress);
             finished.store(true, Relaxed);
             state.enter(Phase::Stopping);
-            state.enter(Phase::Stopping);
             let elapsed = start.elapsed();
             over.store(true, Relaxed);
             watcher.thread().unpark();

@@ -55,7 +55,11 @@ pub(super) fn on_signals(progress: &Arc<Progress>, finished: &Arc<AtomicBool>) -
 
 /// Up to where everything is committed.
 pub(super) fn stand(progress: &Progress) -> String {
+    let gathering_from = progress.gathering_from.load(Relaxed);
     match progress.last_committed.load(Relaxed) {
+        _ if gathering_from > 0 => {
+            format!("ledgers from {gathering_from} on were not all visible yet, and are written again where they were not")
+        }
         0 => "nothing was written".to_owned(),
         last => format!("everything up to ledger {last} is written"),
     }

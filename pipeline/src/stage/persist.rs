@@ -1,7 +1,7 @@
 //! Persist: batches into the sink, one at a time, in order.
 //!
-//! In: finished batches. Each is durable as a whole before the next is begun; the first failure ends the stage, and nothing after it is tried.
-//! Emptied batches go back for reuse, and their memory to the budget.
+//! In: finished batches. Each is in the sink as a whole before the next is begun; the first failure ends the stage, and nothing after it is tried.
+//! When there are no more the sink finishes. Emptied batches go back for reuse, and their memory to the budget.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -44,6 +44,7 @@ pub fn persist<K: Sink>(
         }
         counters.worked(start, ledgers as u64);
         progress.committed(&batch.ledgers, rows, bytes);
+        progress.gathering_from.store(sink.gathering_from().unwrap_or(0), Relaxed);
         for read_at in read_at {
             progress.read_to_commit().record(read_at.elapsed());
         }
@@ -52,5 +53,9 @@ pub fn persist<K: Sink>(
         // Nobody waits for it when the queue is full or the run is over.
         let _ = empty.try_send(batch);
     }
+    let start = Instant::now();
+    sink.finish().inspect_err(|_| _ = counters.errors.fetch_add(1, Relaxed))?;
+    counters.worked(start, 0);
+    progress.gathering_from.store(0, Relaxed);
     Ok(())
 }

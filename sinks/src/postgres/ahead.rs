@@ -41,6 +41,11 @@ impl Copiers {
         Ok(!self.0.is_empty())
     }
 
+    /// The connections, for other work.
+    pub(crate) fn clients(&self) -> impl Iterator<Item = &Client> {
+        self.0.iter().map(|copier| &copier.client)
+    }
+
     /// Copies the tables and commits them. After an error connections are at any place of their work.
     pub(crate) async fn copy(
         &self,

@@ -162,7 +162,7 @@ async fn write_ahead(
 }
 
 /// The tables of history by their place in [`TABLES`]; state changes of SEP-41 tokens come after the rest.
-fn history<'a>(rows: &'a mut CopyRows, plan: &'a mut Plan) -> impl Iterator<Item = (usize, &'a mut Encoded)> {
+pub(crate) fn history<'a>(rows: &'a mut CopyRows, plan: &'a mut Plan) -> impl Iterator<Item = (usize, &'a mut Encoded)> {
     rows.tables.iter_mut().enumerate().chain([(STATE_CHANGES, &mut plan.sep41_history)])
 }
 

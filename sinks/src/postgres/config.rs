@@ -17,6 +17,14 @@ pub enum WriterRole {
 }
 
 impl WriterRole {
+    /// The one beside it.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Tip => Self::Backfill,
+            Self::Backfill => Self::Tip,
+        }
+    }
+
     /// Name in `starmill_writers`.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -49,6 +57,9 @@ pub struct PostgresConfig {
     pub copy_connections: u16,
     /// Batches of fewer rows are written in one transaction on one connection (measured; docs/performance.md).
     pub ahead_rows_min: u64,
+    /// Whether a backfill loads partitions that are not there yet without indexes, and attaches them when they are whole, at the latest when
+    /// the sink finishes.
+    pub bulk: bool,
     /// History is kept for so many days, counted back from the newest ledger of a batch, in whole partitions: those that are wholly older are dropped after
     /// a commit, and their ledgers no longer covered. `None` keeps everything.
     pub retention_days: Option<u32>,
@@ -75,6 +86,7 @@ impl PostgresConfig {
             standby: None,
             copy_connections: u16::try_from(processors.min(4)).unwrap_or(4),
             ahead_rows_min: 10_000,
+            bulk: true,
             retention_days: None,
             retry_max: Duration::from_mins(1),
             steps: None,

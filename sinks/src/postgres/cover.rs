@@ -53,9 +53,13 @@ async fn read(client: &Client, role: WriterRole, ledgers: &[LedgerRow], locked: 
     let sql = format!(
         "{}SELECT 'near', lo, hi FROM ledger_coverage WHERE hi >= {lo} AND lo <= {hi} \
          UNION ALL (SELECT 'top', lo, hi FROM ledger_coverage ORDER BY lo DESC LIMIT 1) \
-         UNION ALL SELECT 'others', lo, hi FROM starmill_pending WHERE role <> '{}' AND hi >= {lo} AND lo <= {hi}",
+         UNION ALL SELECT 'others', lo, hi FROM starmill_pending WHERE role <> '{}' AND hi >= {lo} AND lo <= {hi}{}",
         if locked { LOCK } else { "" },
-        role.name()
+        role.name(),
+        match role {
+            WriterRole::Tip => format!(" UNION ALL SELECT 'others', lo, hi FROM starmill_bulk_ledgers WHERE hi >= {lo} AND lo <= {hi}"),
+            WriterRole::Backfill => String::new(),
+        }
     );
     let messages = client.simple_query(&sql).await.during(|| "reading ledger_coverage".to_owned())?;
     let mut around = Around::default();

@@ -135,6 +135,14 @@ pub enum PostgresError {
         /// Ledger sequence.
         sequence: u32,
     },
+    /// A partition was being loaded, and what was there of it is gone.
+    #[error(
+        "the partition that begins on day {first_day} since 1970 was being loaded and is not there any more; nothing of it was written; start again"
+    )]
+    BulkLost {
+        /// Its first day, counted from 1970-01-01.
+        first_day: i64,
+    },
     /// A test has ended the writer here.
     #[doc(hidden)]
     #[error("ended by a test at {step}")]
@@ -193,6 +201,7 @@ impl PostgresError {
             Self::CoverageChanged { .. } | Self::TopMoved { .. } => "coverage-changed",
             Self::LedgerCovered { .. } => "ledger-covered-already",
             Self::LedgerPending { .. } => "ledger-pending",
+            Self::BulkLost { .. } => "bulk-lost",
             Self::Died { .. } => "ended-by-test",
             Self::Closed => "connection-lost",
             Self::Io(_) => "io",

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use super::steps::{STEPS, Step};
+use super::steps::Step;
 
 const VARIABLE: &str = "STARMILL_FAIL_AT";
 /// For what the driver holds to reach a server on the same machine.
@@ -25,7 +25,7 @@ static TIMES: AtomicU64 = AtomicU64::new(0);
 
 /// Counts a step and dies there if it is the one.
 pub(super) fn hit(step: Step) {
-    if !STEPS.contains(&step) {
+    if !Step::all().any(|known| known == step) {
         refuse(&format!("the step {step} is not in the list of steps"));
     }
     let Some(point) = point() else { return };
@@ -49,7 +49,7 @@ fn point() -> Option<&'static Point> {
 fn read(text: &str) -> Point {
     let (name, time) = text.split_once(':').unwrap_or((text, "1"));
     match time.parse() {
-        Ok(time) if time > 0 && STEPS.iter().any(|step| step.to_string() == name) => Point { name: name.to_owned(), time },
+        Ok(time) if time > 0 && Step::all().any(|step| step.to_string() == name) => Point { name: name.to_owned(), time },
         _ => refuse(&format!("{VARIABLE}={text}: expected the name of a step and a number from 1, such as covered:2")),
     }
 }

@@ -47,6 +47,7 @@ pub struct PostgresMetrics {
     sac_balances_dropped: AtomicU64,
     retries: AtomicU64,
     partitions_dropped: AtomicU64,
+    partitions_attached: AtomicU64,
     reconnects: AtomicU64,
     retrying: AtomicBool,
     tables: [TableCounters; TABLE_COUNT],
@@ -126,10 +127,15 @@ impl PostgresMetrics {
     }
 
     pub(crate) fn committed(&self, ledgers: usize, rows: &CopyRows, plan: &Plan) {
-        use starmill_ledger::rows::Rows as _;
-        self.retrying.store(false, Relaxed);
         self.commits.fetch_add(1, Relaxed);
         self.ledgers.fetch_add(ledgers as u64, Relaxed);
+        self.wrote(rows, plan);
+    }
+
+    /// Rows that are in the database, whether they are covered yet or not.
+    pub(crate) fn wrote(&self, rows: &CopyRows, plan: &Plan) {
+        use starmill_ledger::rows::Rows as _;
+        self.retrying.store(false, Relaxed);
         self.rows.fetch_add(rows.rows(), Relaxed);
         self.bytes_sent.fetch_add(rows.bytes() as u64, Relaxed);
         let add = |table: usize, rows: u64, bytes: usize| {
@@ -151,6 +157,19 @@ impl PostgresMetrics {
         self.covered.lowest.store(ranges.first().map_or(0, |range| range.lo), Relaxed);
         self.covered.highest.store(ranges.last().map_or(0, |range| range.hi), Relaxed);
         self.covered.gaps.store(ranges.len().saturating_sub(1), Relaxed);
+    }
+
+    /// A partition that was loaded in so many batches is covered.
+    pub(crate) fn attached(&self, batches: u64, ledgers: usize) {
+        self.retrying.store(false, Relaxed);
+        self.commits.fetch_add(batches, Relaxed);
+        self.ledgers.fetch_add(ledgers as u64, Relaxed);
+        self.partitions_attached.fetch_add(1, Relaxed);
+    }
+
+    /// Partitions that were loaded without indexes and attached.
+    pub fn partitions_attached(&self) -> u64 {
+        self.partitions_attached.load(Relaxed)
     }
 
     /// Attempts at a batch after its first.

@@ -2,10 +2,11 @@
 //!
 //! Promises: what `ledger_coverage` covers is whole: history, current state and cursors of its ledgers became visible as committed in one transaction;
 //! history above it is there for moments only (a large batch is copied ahead of its commit), and none is left when a writer opens. Current state only
-//! moves forward. One writer per role, tip and backfill, side by side. A database of another network or of a newer starmill is refused. Plain
+//! moves forward. A backfill loads whole partitions where nobody sees them and attaches them (`bulk`). One writer per role, tip and backfill, side by side. A database of another network or of a newer starmill is refused. Plain
 //! `PostgreSQL` 13 and later; hypertables where `TimescaleDB` is installed.
 
 mod ahead;
+mod bulk;
 pub mod cluster;
 mod commit;
 mod config;
@@ -39,7 +40,7 @@ pub use retain::Retained;
 pub use sink::PostgresSink;
 pub use status::{PostgresStatus, RowCounts, TableStatus, network, status};
 #[doc(hidden)]
-pub use steps::{STEPS, Step, StepAction, Steps};
+pub use steps::{BULK_STEPS, STEPS, Step, StepAction, Steps};
 pub use verify::{Difference, StateCheck, Verified, Verifier};
 
 /// The tables of history, which are divided by close time.

@@ -27,6 +27,27 @@ pub(crate) struct Partitions {
     declarative: bool,
 }
 
+/// One partition: the same span of days of every table of history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Partition {
+    /// In days since 1970-01-01.
+    pub(crate) first_day: i64,
+    days: i64,
+}
+
+impl Partition {
+    /// Name of a table's part.
+    pub(crate) fn name(self, table: &str) -> String {
+        format!("{table}_p{}", date(self.first_day, ""))
+    }
+
+    /// First moment, and the first moment after it, as Postgres reads them.
+    pub(crate) fn bounds(self) -> (String, String) {
+        let midnight = |day| format!("{} 00:00:00+00", date(day, "-"));
+        (midnight(self.first_day), midnight(self.first_day + self.days))
+    }
+}
+
 /// What to run before the rows of a batch, and what exists after it was committed.
 #[derive(Debug, Default)]
 pub(crate) struct NewPartitions {
@@ -45,23 +66,33 @@ impl Partitions {
         if !self.declarative {
             return new;
         }
-        let starts: BTreeSet<i64> = ledgers.iter().map(|ledger| self.start_day(ledger.closed_at)).collect();
-        for start in starts {
+        let partitions: BTreeSet<Partition> = ledgers.iter().map(|ledger| self.of(ledger.closed_at)).collect();
+        for partition in partitions {
             for table in HISTORY_TABLES {
-                let name = format!("{table}_p{}", date(start, ""));
+                let name = partition.name(table);
                 if !self.existing.contains(&name) {
-                    let (from, to) = (date(start, "-"), date(start + self.days, "-"));
+                    let (from, to) = partition.bounds();
                     // Writing to a String cannot fail.
                     let _ = write!(
                         new.sql,
                         "CREATE TABLE {name} (LIKE {table} INCLUDING ALL); \
-                         ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ('{from} 00:00:00+00') TO ('{to} 00:00:00+00'); "
+                         ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ('{from}') TO ('{to}'); "
                     );
                     new.names.push(name);
                 }
             }
         }
         new
+    }
+
+    /// The partition of a close time (Unix seconds).
+    pub(crate) fn of(&self, closed_at: i64) -> Partition {
+        Partition { first_day: self.start_day(closed_at), days: self.days }
+    }
+
+    /// Whether any table has that part.
+    pub(crate) fn exists(&self, partition: Partition) -> bool {
+        HISTORY_TABLES.iter().any(|table| self.existing.contains(&partition.name(table)))
     }
 
     /// Remembers what a commit has made.

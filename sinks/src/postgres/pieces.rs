@@ -62,7 +62,7 @@ fn row_boundary(bytes: &[u8], at: usize, rows: u64) -> (usize, u64) {
 }
 
 /// Bytes of the row at the start: a field count, then fields with their lengths, of which -1 is NULL.
-fn row_len(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn row_len(bytes: &[u8]) -> Option<usize> {
     let fields = i16::from_be_bytes(*bytes.first_chunk()?);
     let mut at = 2;
     for _ in 0..fields {

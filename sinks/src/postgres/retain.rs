@@ -91,7 +91,8 @@ async fn droppable_to(client: &Client, cutoff: i64) -> Result<Option<u32>, Postg
 /// Whether ledgers older than the cutoff are being written ahead of their commit.
 async fn others_below(client: &Client, cutoff: i64) -> Result<bool, PostgresError> {
     let asking = || "reading starmill_pending".to_owned();
-    let sql = format!("SELECT EXISTS (SELECT 1 FROM starmill_pending WHERE closed_from < to_timestamp({cutoff}))");
+    let of = |table| format!("EXISTS (SELECT 1 FROM {table} WHERE closed_from < to_timestamp({cutoff}))");
+    let sql = format!("SELECT {} OR {}", of("starmill_pending"), of("starmill_bulk_ledgers"));
     client.query_one(&sql, &[]).await.and_then(|row| row.try_get(0)).during(asking)
 }
 

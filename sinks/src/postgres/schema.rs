@@ -24,13 +24,14 @@ pub(crate) struct Migration {
 }
 
 /// All steps, in order. A released step is never edited; a change is a new step.
-pub(crate) const MIGRATIONS: [Migration; 6] = [
+pub(crate) const MIGRATIONS: [Migration; 7] = [
     Migration { name: "0001_bookkeeping", sql: include_str!("migrations/0001_bookkeeping.sql") },
     Migration { name: "0002_history", sql: include_str!("migrations/0002_history.sql") },
     Migration { name: "0003_current_state", sql: include_str!("migrations/0003_current_state.sql") },
     Migration { name: "0004_protocols", sql: include_str!("migrations/0004_protocols.sql") },
     Migration { name: "0005_address_text", sql: include_str!("migrations/0005_address_text.sql") },
     Migration { name: "0006_writers", sql: include_str!("migrations/0006_writers.sql") },
+    Migration { name: "0007_bulk", sql: include_str!("migrations/0007_bulk.sql") },
 ];
 
 impl Migration {

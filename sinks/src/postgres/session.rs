@@ -42,11 +42,12 @@ pub(crate) struct Session {
     pub(crate) pending: bool,
 }
 
-/// Opens the database for writing and says what it covers. Nothing of what an earlier writer of the role had not committed is left.
-pub(crate) async fn open(config: &PostgresConfig, standby: bool) -> Result<(Session, Coverage), PostgresError> {
+/// Opens the database for writing and says what it covers. Nothing of what an earlier writer of the role had not committed is left, but for partitions
+/// that were being loaded under the epoch `keep`.
+pub(crate) async fn open(config: &PostgresConfig, standby: bool, keep: Option<i64>) -> Result<(Session, Coverage), PostgresError> {
     let mut client = writer::become_writer(config, standby).await?;
     let stored = schema::migrate(&mut client, config).await?;
-    let epoch = writer::take_over(&mut client, config).await?;
+    let epoch = writer::take_over(&mut client, config, keep).await?;
     let coverage = load_coverage(&client).await?;
     let partitions = load_partitions(&client, stored.partition_days).await?;
     let copies = ahead::prepare(&client).await?;

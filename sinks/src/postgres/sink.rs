@@ -12,6 +12,7 @@ use starmill_ledger::rows::Rows as _;
 use starmill_ledger::sink::{Batch, Sink};
 use tokio::runtime::Runtime;
 
+use super::bulk::Bulk;
 use super::config::PostgresConfig;
 use super::copy::{AccountSort, TABLES};
 use super::retry::Retry;
@@ -28,16 +29,18 @@ const RETENTION_PAUSE: Duration = Duration::from_secs(30);
 /// The one writer of a role.
 #[derive(Debug)]
 pub struct PostgresSink {
-    config: PostgresConfig,
+    pub(super) config: PostgresConfig,
     /// Absent after the connection was lost.
-    session: Option<Session>,
-    coverage: Coverage,
-    metrics: Arc<PostgresMetrics>,
+    pub(super) session: Option<Session>,
+    pub(super) coverage: Coverage,
+    pub(super) metrics: Arc<PostgresMetrics>,
     sort: AccountSort,
-    plan: Plan,
+    pub(super) plan: Plan,
+    /// Partitions that are being loaded.
+    pub(super) bulk: Bulk,
     retention: Retention,
     /// Drives the connections while a commit waits on them. Dropped last.
-    runtime: Runtime,
+    pub(super) runtime: Runtime,
 }
 
 /// How far retention has come.
@@ -57,7 +60,9 @@ impl PostgresSink {
     /// `writer-busy` unless told to stand by, `network-mismatch`, `schema-newer`, `schema-changed`, `schema-foreign`, and whatever a connection can meet.
     pub fn open(config: PostgresConfig) -> Result<Self, PostgresError> {
         let runtime = connect::runtime()?;
-        let (session, coverage) = runtime.block_on(session::open(&config, config.wait_for_writer))?;
+        let (session, coverage) = runtime.block_on(session::open(&config, config.wait_for_writer, None))?;
+        let mut bulk = Bulk::default();
+        bulk.opened(session.epoch);
         let metrics = Arc::<PostgresMetrics>::default();
         metrics.covers(&coverage);
         Ok(Self {
@@ -67,6 +72,7 @@ impl PostgresSink {
             metrics,
             sort: AccountSort::default(),
             plan: Plan::default(),
+            bulk,
             retention: Retention::default(),
             runtime,
         })
@@ -79,12 +85,13 @@ impl PostgresSink {
     pub fn reopen(&mut self) -> Result<(), PostgresError> {
         // The old session first: it may hold the writer's lock.
         self.abandon();
-        let (session, coverage) = self.runtime.block_on(session::open(&self.config, false))?;
+        let (session, coverage) = self.runtime.block_on(session::open(&self.config, false, self.bulk.epoch()))?;
+        self.bulk.opened(session.epoch);
         self.session = Some(session);
         self.metrics.reconnected();
         self.metrics.covers(&coverage);
         self.coverage = coverage;
-        Ok(())
+        self.check_loading().inspect_err(|_| self.session = None)
     }
 
     /// Running totals; the handle stays valid while the sink works elsewhere.
@@ -199,6 +206,43 @@ impl PostgresSink {
             let _ = self.reopen();
         }
     }
+    /// Commits a batch into the tables with their indexes.
+    pub(super) fn commit_indexed(&mut self, batch: &mut Batch<CopyRows>) -> Result<(), PostgresError> {
+        let sorting = Instant::now();
+        for (table, encoded) in TABLES.iter().zip(&mut batch.rows.tables) {
+            if table.by_account {
+                self.sort.sort(&mut encoded.bytes);
+            }
+        }
+        self.metrics.sorted(sorting.elapsed());
+        self.retrying(|sink, again| sink.attempt(batch, again))?;
+        if let Some(newest) = batch.ledgers.iter().map(|ledger| ledger.closed_at).max() {
+            self.retain_if_due(newest);
+        }
+        Ok(())
+    }
+
+    /// Does a piece of work again, with a new session where need be, for as long as its errors may pass by themselves. The work is told whether it was
+    /// tried before.
+    pub(super) fn retrying<T>(&mut self, mut work: impl FnMut(&mut Self, bool) -> Result<T, PostgresError>) -> Result<T, PostgresError> {
+        let mut retry = Retry::new(self.config.retry_max);
+        let mut first = None;
+        loop {
+            let error = match work(self, first.is_some()) {
+                Ok(done) => return Ok(done),
+                Err(error) => error,
+            };
+            self.roll_back(&error);
+            let Some(delay) = retry.after(&error) else {
+                self.give_up(&error);
+                // That the server is still away tells less than what it was doing when it went.
+                return Err(first.filter(|_| error.is_transient()).unwrap_or(error));
+            };
+            first = first.or(Some(error));
+            self.metrics.retried();
+            self.runtime.block_on(async { tokio::time::sleep(delay).await });
+        }
+    }
 }
 
 impl Sink for PostgresSink {
@@ -214,30 +258,16 @@ impl Sink for PostgresSink {
             return Ok(());
         }
         partitions::check_ledgers(&batch.ledgers)?;
-        let sorting = Instant::now();
-        for (table, encoded) in TABLES.iter().zip(&mut batch.rows.tables) {
-            if table.by_account {
-                self.sort.sort(&mut encoded.bytes);
-            }
-        }
-        self.metrics.sorted(sorting.elapsed());
-        let mut retry = Retry::new(self.config.retry_max);
-        let mut first = None;
-        loop {
-            let Err(error) = self.attempt(batch, first.is_some()) else { break };
-            self.roll_back(&error);
-            let Some(delay) = retry.after(&error) else {
-                self.give_up(&error);
-                // That the server is still away tells less than what it was doing when it went.
-                return Err(first.filter(|_| error.is_transient()).unwrap_or(error));
-            };
-            first = first.or(Some(error));
-            self.metrics.retried();
-            self.runtime.block_on(async { tokio::time::sleep(delay).await });
-        }
-        if let Some(newest) = batch.ledgers.iter().map(|ledger| ledger.closed_at).max() {
-            self.retain_if_due(newest);
-        }
-        Ok(())
+        let partitions = self.bulk_partitions(&batch.ledgers)?;
+        if partitions.is_empty() { self.commit_indexed(batch) } else { self.commit_in_parts(batch, &partitions) }
+    }
+
+    /// Attaches the partitions that are being loaded.
+    fn finish(&mut self) -> Result<(), PostgresError> {
+        self.attach_all()
+    }
+
+    fn gathering_from(&self) -> Option<u32> {
+        self.loading_from()
     }
 }

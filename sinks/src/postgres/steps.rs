@@ -39,6 +39,12 @@ pub enum Step {
     Covered,
     /// The last COMMIT was answered.
     Committed,
+    /// Rows are in a partition that nobody sees yet; committed.
+    Loaded,
+    /// Its indexes are built; committed.
+    Indexed,
+    /// It is attached and covered, not committed.
+    Attached,
 }
 
 /// Every step there is, in about the order in which a writer comes to them.
@@ -71,7 +77,17 @@ pub const STEPS: [Step; 25] = [
     Step::Committed,
 ];
 
+/// Steps of a backfill that loads partitions in bulk, beside [`Step::Committed`].
+#[doc(hidden)]
+pub const BULK_STEPS: [Step; 3] = [Step::Loaded, Step::Indexed, Step::Attached];
+
 impl Step {
+    /// Every step of any kind of work.
+    #[cfg(feature = "failpoints")]
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        STEPS.into_iter().chain(BULK_STEPS)
+    }
+
     /// Whether a commit that copies history ahead comes to this step (`ahead`), or one of a single transaction.
     pub fn is_in(self, ahead: bool) -> bool {
         ahead || !matches!(self, Self::Pending | Self::CopiesCommitted)
@@ -95,6 +111,9 @@ impl fmt::Display for Step {
             Self::StateWritten => f.write_str("state-written"),
             Self::Covered => f.write_str("covered"),
             Self::Committed => f.write_str("committed"),
+            Self::Loaded => f.write_str("loaded"),
+            Self::Indexed => f.write_str("indexed"),
+            Self::Attached => f.write_str("attached"),
         }
     }
 }

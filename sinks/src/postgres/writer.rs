@@ -6,12 +6,12 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use tokio_postgres::{Client, SimpleQueryMessage};
+use tokio_postgres::{Client, SimpleQueryMessage, Transaction};
 
 use super::config::{PostgresConfig, WriterRole};
 use super::error::During as _;
 use super::steps::{Step, at};
-use super::{PostgresError, connect, pending};
+use super::{PostgresError, bulk, connect, pending};
 
 const OLDEST_SERVER: i32 = 130_000;
 /// How often a writer that is going away is looked for.
@@ -130,24 +130,54 @@ fn holders(key: &str) -> String {
     )
 }
 
-/// Fences off earlier writers of the role and removes what they had written ahead. Returns this writer's epoch.
-pub(crate) async fn take_over(client: &mut Client, config: &PostgresConfig) -> Result<i64, PostgresError> {
-    let role = config.role;
+/// Fences off earlier writers of the role and removes what they had written ahead, or loaded and not finished, unless it was this program under the
+/// epoch `keep`. What a writer of the other role has left goes too, if that writer is gone. Returns this writer's epoch.
+pub(crate) async fn take_over(client: &mut Client, config: &PostgresConfig, keep: Option<i64>) -> Result<i64, PostgresError> {
+    end_copies(client, config.role).await?;
     let taking = || "taking the writer's epoch".to_owned();
-    // An earlier writer's connections may outlive its session, if it hangs. Who may not end them waits for them below.
-    let end = format!("SELECT pg_terminate_backend(pid) FROM ({}) copies", holders(copy_lock_key(role)));
-    match client.batch_execute(&end).await {
-        Err(error) if error.code().is_none_or(|state| state.code() != "42501") => return Err(PostgresError::statement(taking(), error)),
-        _ => {}
-    }
     let tx = client.transaction().await.during(taking)?;
-    // Waits for transactions that hold the row, which are committed or gone then; later ones find another epoch.
-    let row = tx.query_one("UPDATE starmill_writers SET epoch = epoch + 1 WHERE role = $1 RETURNING epoch", &[&role.name()]).await;
-    let epoch = row.and_then(|row| row.try_get(0)).during(taking)?;
-    at(config, Step::Fenced)?;
-    pending::clean(&tx, config).await?;
+    let epoch = fence(&tx, config, keep).await?;
     tx.commit().await.during(taking)?;
     at(config, Step::TakenOver)?;
+    let other = PostgresConfig { role: config.role.other(), ..config.clone() };
+    let tx = client.transaction().await.during(taking)?;
+    let free = format!("SELECT pg_try_advisory_xact_lock({})", lock_key(other.role));
+    if tx.query_one(&free, &[]).await.and_then(|row| row.try_get(0)).during(taking)? && left(&tx, other.role).await? {
+        fence(&tx, &other, None).await?;
+    }
+    tx.commit().await.during(taking)?;
+    Ok(epoch)
+}
+
+/// An earlier writer's connections may outlive its session, if it hangs. Who may not end them waits for them in [`fence`].
+async fn end_copies(client: &Client, role: WriterRole) -> Result<(), PostgresError> {
+    let end = format!("SELECT pg_terminate_backend(pid) FROM ({}) copies", holders(copy_lock_key(role)));
+    match client.batch_execute(&end).await {
+        Err(error) if error.code().is_none_or(|state| state.code() != "42501") => {
+            Err(PostgresError::statement("ending an earlier writer's connections", error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a writer has left something.
+async fn left(tx: &Transaction<'_>, role: WriterRole) -> Result<bool, PostgresError> {
+    let asking = || "asking what an earlier writer left".to_owned();
+    let bulk = if role == WriterRole::Backfill { " OR EXISTS (SELECT 1 FROM starmill_bulk)" } else { "" };
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM starmill_pending WHERE role = $1){bulk}");
+    tx.query_one(&sql, &[&role.name()]).await.and_then(|row| row.try_get(0)).during(asking)
+}
+
+async fn fence(tx: &Transaction<'_>, config: &PostgresConfig, keep: Option<i64>) -> Result<i64, PostgresError> {
+    let taking = || "taking the writer's epoch".to_owned();
+    // Waits for transactions that hold the row, which are committed or gone then; later ones find another epoch.
+    let row = tx.query_one("UPDATE starmill_writers SET epoch = epoch + 1 WHERE role = $1 RETURNING epoch", &[&config.role.name()]).await;
+    let epoch = row.and_then(|row| row.try_get(0)).during(taking)?;
+    at(config, Step::Fenced)?;
+    pending::clean(tx, config).await?;
+    if config.role == WriterRole::Backfill {
+        bulk::take_over(tx, keep, epoch).await?;
+    }
     Ok(epoch)
 }
 

@@ -42,23 +42,25 @@ pub fn asset_contract(n: u8) -> AddressBytes {
 pub struct Filler {
     pub batch: Batch<CopyRows>,
     ledger: u32,
+    closed_at: i64,
 }
 
 impl Filler {
     pub fn new() -> Self {
-        Self { batch: Batch::new(), ledger: 0 }
+        Self { batch: Batch::new(), ledger: 0, closed_at: DAY }
     }
 
     /// Goes on with a ledger that a batch holds already.
     pub fn inside(batch: Batch<CopyRows>, ledger: u32) -> Self {
-        Self { batch, ledger }
+        let closed_at = batch.ledgers.iter().find(|row| row.sequence == ledger).map_or(DAY, |row| row.closed_at);
+        Self { batch, ledger, closed_at }
     }
 
     /// The state changes of a payment: a fee, a debit, a credit.
     pub fn payment(mut self, n: u32) -> Self {
         let to_id = i64::from(self.ledger) << 32 | i64::from(n + 1) << 12;
         for (id, operation, reason) in [(1_u32, 0, Reason::Debit), (1, 1, Reason::Debit), (2, 1, Reason::Credit)] {
-            let place = Place { to_id, operation_id: operation * (to_id + 1), ledger: self.ledger, closed_at: DAY };
+            let place = Place { to_id, operation_id: operation * (to_id + 1), ledger: self.ledger, closed_at: self.closed_at };
             let mut row = StateChangeRow::new(place, id.into(), Category::Balance, reason, account((n % 1000 + id).into()));
             row.token_id = Some(contract(1));
             row.amount = Some(i128::from(n) * 12_345);
@@ -179,7 +181,7 @@ impl Filler {
     /// A SEP-41 state change of operation `op` of the ledger, with an id that is to be replaced.
     pub fn sep41(mut self, token: u8, op: i64) -> Self {
         let to_id = i64::from(self.ledger) << 32 | 1 << 12;
-        let place = Place { to_id, operation_id: to_id + op, ledger: self.ledger, closed_at: DAY };
+        let place = Place { to_id, operation_id: to_id + op, ledger: self.ledger, closed_at: self.closed_at };
         let mut row = StateChangeRow::new(place, 99, Category::Balance, Reason::Debit, holder(1));
         row.token_id = Some(contract(token));
         self.batch.rows.sep41_state_change(contract(token), &row);

@@ -5,6 +5,7 @@
 //! Format: the `PostgreSQL` manual, COPY, binary format. Columns: docs/rows.md.
 
 pub(crate) mod fields;
+mod only;
 mod sort;
 pub(crate) mod state;
 pub(crate) mod state_change;
@@ -35,24 +36,28 @@ pub(crate) const TABLES: [CopyTable; 5] = [
         name: "transactions",
         copy: "COPY transactions (hash, to_id, fee_charged, ledger_number, ledger_created_at, is_fee_bump, result_code) FROM STDIN (FORMAT binary)",
         by_account: false,
+        id_at: 42,
     },
     CopyTable {
         name: "transactions_accounts",
         copy: "COPY transactions_accounts (ledger_created_at, tx_to_id, account_id) FROM STDIN (FORMAT binary)",
         by_account: true,
+        id_at: 18,
     },
     CopyTable {
         name: "operations",
         copy: "COPY operations (id, successful, ledger_number, ledger_created_at, operation_type, result_code, operation_xdr) FROM STDIN (FORMAT binary)",
         by_account: false,
+        id_at: 6,
     },
     CopyTable {
         name: "operations_accounts",
         copy: "COPY operations_accounts (ledger_created_at, operation_id, account_id) FROM STDIN (FORMAT binary)",
         by_account: true,
+        id_at: 18,
     },
     // In arrival order: sorted by account it loads slower (docs/rows.md).
-    CopyTable { name: "state_changes", copy: state_change::COPY, by_account: false },
+    CopyTable { name: "state_changes", copy: state_change::COPY, by_account: false, id_at: 6 },
 ];
 
 /// One table that rows are copied into.
@@ -63,6 +68,15 @@ pub(crate) struct CopyTable {
     pub(crate) copy: &'static str,
     /// Whether rows have [`ACCOUNT_ROW`] bytes and load faster sorted by account.
     pub(crate) by_account: bool,
+    /// Where in a row the eight bytes of the id stand that begins with the ledger.
+    id_at: usize,
+}
+
+impl CopyTable {
+    /// The statement for another table with the same columns.
+    pub(crate) fn copy_into(&self, name: &str) -> String {
+        self.copy.replacen(self.name, name, 1)
+    }
 }
 
 /// Encoded rows of one table.

@@ -3,7 +3,7 @@
 
 use starmill_ledger::AddressBytes;
 use starmill_ledger::rows::{
-    CreditAsset, LiquidityPoolBalanceRow, LiquidityPoolRow, NativeBalanceRow, ProtocolContractRow, ProtocolWasmRow, SacBalanceRow,
+    CreditAsset, Entry, LiquidityPoolBalanceRow, LiquidityPoolRow, NativeBalanceRow, ProtocolContractRow, ProtocolWasmRow, SacBalanceRow,
     SacTokenRow, Sep41AllowanceRow, Sep41BalanceDelta, StateChangeRow, TrustlineBalanceRow,
 };
 
@@ -151,6 +151,30 @@ impl StateRows {
         self.sep41_bytes.append(&mut later.sep41_bytes);
     }
 
+    /// The rows of some of the ledgers.
+    pub(super) fn only(&self, unmarked: u32, keep: impl Fn(u32) -> bool + Copy) -> Self {
+        let mut some = Self {
+            native_balances: entries(&self.native_balances, keep),
+            trustline_balances: entries(&self.trustline_balances, keep),
+            liquidity_pools: entries(&self.liquidity_pools, keep),
+            liquidity_pool_balances: entries(&self.liquidity_pool_balances, keep),
+            ..Self::default()
+        };
+        for ledger in self.ledgers(unmarked).filter(|ledger| keep(ledger.sequence)) {
+            some.mark(ledger.sequence);
+            some.trustline_assets.extend_from_slice(ledger.trustline_assets);
+            some.sac_tokens.extend_from_slice(ledger.sac_tokens);
+            some.sac_balances.extend_from_slice(ledger.sac_balances);
+            some.protocol_wasms.extend_from_slice(ledger.protocol_wasms);
+            some.protocol_contracts.extend_from_slice(ledger.protocol_contracts);
+            some.sep41_balances.extend_from_slice(ledger.sep41_balances);
+            some.sep41_allowances.extend_from_slice(ledger.sep41_allowances);
+            some.sep41_rows.extend_from_slice(ledger.sep41_rows);
+            some.sep41_bytes.extend_from_slice(ledger.sep41_bytes);
+        }
+        some
+    }
+
     /// Forgets the rows, keeps the buffers.
     pub(super) fn clear(&mut self) {
         // What is appended to a value that is dropped is forgotten; the buffers stay.
@@ -190,6 +214,10 @@ impl StateRows {
             + size_of_val(self.sep41_rows.as_slice())
             + self.sep41_bytes.len()
     }
+}
+
+fn entries<R: Entry + Copy>(rows: &[R], keep: impl Fn(u32) -> bool) -> Vec<R> {
+    rows.iter().filter(|row| keep(row.ledger())).copied().collect()
 }
 
 impl Lengths {

@@ -118,7 +118,7 @@ impl Verifier {
             Ok((reader, row.try_get(0).during(opening)?, history, covered))
         })?;
         let mender = if repair {
-            let (session, _) = runtime.block_on(session::open(config, config.wait_for_writer))?;
+            let (session, _) = runtime.block_on(session::open(config, config.wait_for_writer, None))?;
             runtime.block_on(writer::begin(&session.client, config.role, session.epoch, ""))?;
             Some(session)
         } else {
@@ -138,7 +138,7 @@ impl Verifier {
     }
 
     /// Compares current state, commits what was mended, and drops the schema.
-    pub fn finish(mut self) -> Result<Verified, PostgresError> {
+    pub fn conclude(mut self) -> Result<Verified, PostgresError> {
         self.state()?;
         let Self { scratch, reader, mender, mut verified, runtime, .. } = self;
         if let Some(session) = mender {
