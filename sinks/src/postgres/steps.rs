@@ -1,4 +1,4 @@
-//! The steps of opening a database and of a commit, by name, and what tests do there: the places at which a writer may die that differ in what it leaves.
+//! The steps of opening a database, of a commit and of retention, by name, and what tests do there: the places at which a writer may die that differ in what it leaves.
 //!
 //! [`STEPS`] is the one list; tests go through all of it. A hook ([`Steps`]) ends the writer with an error, or loses its connection. Where the feature
 //! `failpoints` is built in, the process itself dies: `STARMILL_FAIL_AT=covered:2` aborts it when it comes to the step `covered` for the second time.
@@ -39,11 +39,15 @@ pub enum Step {
     Covered,
     /// The last COMMIT was answered.
     Committed,
+    /// Partitions that are too old are dropped and coverage is lowered, not committed.
+    Dropped,
+    /// That is committed.
+    Retained,
 }
 
 /// Every step there is, in about the order in which a writer comes to them.
 #[doc(hidden)]
-pub const STEPS: [Step; 25] = [
+pub const STEPS: [Step; 27] = [
     Step::Migrated,
     Step::Fenced,
     Step::Cleaned("transactions"),
@@ -69,12 +73,18 @@ pub const STEPS: [Step; 25] = [
     Step::StateWritten,
     Step::Covered,
     Step::Committed,
+    Step::Dropped,
+    Step::Retained,
 ];
 
 impl Step {
-    /// Whether a commit that copies history ahead comes to this step (`ahead`), or one of a single transaction.
+    /// Whether opening or a commit comes to this step: one that copies history ahead (`ahead`), or one of a single transaction.
     pub fn is_in(self, ahead: bool) -> bool {
-        ahead || !matches!(self, Self::Pending | Self::CopiesCommitted)
+        match self {
+            Self::Pending | Self::CopiesCommitted => ahead,
+            Self::Dropped | Self::Retained => false,
+            _ => true,
+        }
     }
 }
 
@@ -95,6 +105,8 @@ impl fmt::Display for Step {
             Self::StateWritten => f.write_str("state-written"),
             Self::Covered => f.write_str("covered"),
             Self::Committed => f.write_str("committed"),
+            Self::Dropped => f.write_str("dropped"),
+            Self::Retained => f.write_str("retained"),
         }
     }
 }
