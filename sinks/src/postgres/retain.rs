@@ -11,6 +11,7 @@ use tokio_postgres::Client;
 use super::config::PostgresConfig;
 use super::error::During as _;
 use super::session::Session;
+use super::steps::{Step, at};
 use super::{HISTORY_TABLES, PostgresError, cover, writer};
 
 /// How long to wait for the locks on the tables: while we wait, whoever comes later waits too.
@@ -62,7 +63,9 @@ pub(crate) async fn retain(session: &mut Session, config: &PostgresConfig, befor
     let _ = write!(sql, "DELETE FROM ledger_coverage WHERE hi <= {last}; UPDATE ledger_coverage SET lo = {last} + 1 WHERE lo <= {last};");
     sql.push_str(cover::CURSORS);
     session.client.batch_execute(&sql).await.during(|| "lowering ledger_coverage".to_owned())?;
+    at(config, Step::Dropped)?;
     session.client.batch_execute("COMMIT").await.during(dropping)?;
+    at(config, Step::Retained)?;
     session.partitions.dropped(&old);
     Ok(Retained { partitions, ledger_to: Some(last) })
 }

@@ -1,4 +1,4 @@
-//! The steps of opening a database and of a commit, by name, and what tests do there: the places at which a writer may die that differ in what it leaves.
+//! The steps of opening a database, of a commit and of retention, by name, and what tests do there: the places at which a writer may die that differ in what it leaves.
 //!
 //! [`STEPS`] is the one list; tests go through all of it. A hook ([`Steps`]) ends the writer with an error, or loses its connection. Where the feature
 //! `failpoints` is built in, the process itself dies: `STARMILL_FAIL_AT=covered:2` aborts it when it comes to the step `covered` for the second time.
@@ -45,11 +45,15 @@ pub enum Step {
     Indexed,
     /// It is attached and covered, not committed.
     Attached,
+    /// Partitions that are too old are dropped and coverage is lowered, not committed.
+    Dropped,
+    /// That is committed.
+    Retained,
 }
 
 /// Every step there is, in about the order in which a writer comes to them.
 #[doc(hidden)]
-pub const STEPS: [Step; 25] = [
+pub const STEPS: [Step; 27] = [
     Step::Migrated,
     Step::Fenced,
     Step::Cleaned("transactions"),
@@ -75,6 +79,8 @@ pub const STEPS: [Step; 25] = [
     Step::StateWritten,
     Step::Covered,
     Step::Committed,
+    Step::Dropped,
+    Step::Retained,
 ];
 
 /// Steps of a backfill that loads partitions in bulk, beside [`Step::Committed`].
@@ -88,9 +94,13 @@ impl Step {
         STEPS.into_iter().chain(BULK_STEPS)
     }
 
-    /// Whether a commit that copies history ahead comes to this step (`ahead`), or one of a single transaction.
+    /// Whether opening or a commit comes to this step: one that copies history ahead (`ahead`), or one of a single transaction.
     pub fn is_in(self, ahead: bool) -> bool {
-        ahead || !matches!(self, Self::Pending | Self::CopiesCommitted)
+        match self {
+            Self::Pending | Self::CopiesCommitted => ahead,
+            Self::Dropped | Self::Retained | Self::Loaded | Self::Indexed | Self::Attached => false,
+            _ => true,
+        }
     }
 }
 
@@ -114,6 +124,8 @@ impl fmt::Display for Step {
             Self::Loaded => f.write_str("loaded"),
             Self::Indexed => f.write_str("indexed"),
             Self::Attached => f.write_str("attached"),
+            Self::Dropped => f.write_str("dropped"),
+            Self::Retained => f.write_str("retained"),
         }
     }
 }

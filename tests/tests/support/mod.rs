@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "a module of several test programs, each of which uses a part")]
 
+pub mod sessions;
 pub mod tables;
 
 use std::fs::Permissions;
